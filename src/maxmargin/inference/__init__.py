@@ -1,0 +1,6 @@
+"""Potentials in, answers out: the best output, the k best, marginals, the best per cost level.
+
+This room knows no inputs, no weights and no learning. Each module has two layers: kernels over
+arrays (called from compiled solver passes, workspaces passed in, nothing checked) and public
+functions of the same subject that validate what they are given.
+"""
