@@ -4,3 +4,9 @@ This room knows no inputs, no weights and no learning. Each module has two layer
 arrays (called from compiled solver passes, workspaces passed in, nothing checked) and public
 functions of the same subject that validate what they are given.
 """
+
+from __future__ import annotations
+
+from maxmargin.inference.answer import Answer, Exactness, Marginals, Profile
+
+__all__ = ["Answer", "Exactness", "Marginals", "Profile"]

@@ -1,0 +1,26 @@
+"""The kernel tests once more, in a process whose compiled code checks its bounds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import maxmargin
+
+
+def test_kernels_stay_within_their_arrays(tmp_path):
+    # A cache of its own: checked code must not be read from, or left in, the one that users have.
+    environment = {
+        **os.environ,
+        "NUMBA_BOUNDSCHECK": "1",
+        "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
+        "PYTHONPATH": str(Path(maxmargin.__path__[0]).parent),
+    }
+    tests = Path(__file__).with_name("test_inference_kernels.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-rp", "-p", "no:cacheprovider", str(tests)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # This one runs only with checks on, and shows that they were.
+    assert "test_a_short_workspace_is_noticed" in done.stdout
