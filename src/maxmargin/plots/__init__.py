@@ -1,0 +1,23 @@
+"""Pictures of a training run and of what was learnt, drawn with matplotlib.
+
+Every function takes a fitted estimator or plain arrays and returns the Axes or Figure it drew on.
+Nothing global changes: figures are made without pyplot and no rcParams are set, so the functions
+are safe in servers and threads. Save a picture with ``ax.figure.savefig("name.png")``.
+
+| function | picture |
+|---|---|
+| `convergence` | gap of one or several runs against passes, oracle calls or seconds |
+| `convergence_panels` | all three, side by side |
+| `transitions` | heat map of a chain's transition weights |
+| `weights` | each label's weights as an image |
+| `demo_figure` | one page with all of these |
+"""
+
+from __future__ import annotations
+
+from maxmargin.plots._convergence import convergence, convergence_panels
+from maxmargin.plots._demo import demo_figure
+from maxmargin.plots._transitions import transitions
+from maxmargin.plots._weights import weights
+
+__all__ = ["convergence", "convergence_panels", "demo_figure", "transitions", "weights"]
