@@ -130,7 +130,7 @@ def test_path_profile(potentials, run, unknown):
     scores = np.full(length + 1, np.nan)
     paths = np.full((length + 1, length), -7, dtype=np.int32)
     delta = np.full((length, length, n_labels), np.nan)
-    run(chain.path_profile, *potentials, reference, delta, scores, paths)
+    run(chain.path_profile, *potentials, reference, delta, np.empty(n_labels), scores, paths)
     true_scores, true_outputs = brute.profile(brute.chain(*potentials), reference)
     np.testing.assert_array_equal(scores, true_scores)
     np.testing.assert_array_equal(paths, true_outputs)

@@ -234,7 +234,7 @@ def profile(
     level_scores = np.empty(length + 1)
     outputs = np.empty((length + 1, length), dtype=np.int32)
     delta = np.empty((length, length, n_labels))
-    path_profile(*potentials, labels, delta, level_scores, outputs)
+    path_profile(*potentials, labels, delta, np.empty(n_labels), level_scores, outputs)
     return Profile(level_scores, outputs)
 
 
