@@ -1,0 +1,30 @@
+"""Data sets: an embedded one, and loaders for those of a local folder (``MAXMARGIN_DATA``)."""
+
+from __future__ import annotations
+
+from maxmargin.datasets.dataset import Dataset, data_folder
+from maxmargin.datasets.digits import load_digit_strings
+from maxmargin.datasets.local import (
+    KEEL_SETS,
+    load_conll2000,
+    load_keel,
+    load_letter,
+    load_mnist_5k,
+    load_ng20,
+    load_ocr,
+    load_wnut17,
+)
+
+__all__ = [
+    "KEEL_SETS",
+    "Dataset",
+    "data_folder",
+    "load_conll2000",
+    "load_digit_strings",
+    "load_keel",
+    "load_letter",
+    "load_mnist_5k",
+    "load_ng20",
+    "load_ocr",
+    "load_wnut17",
+]

@@ -1,0 +1,47 @@
+"""Files in and out: CoNLL columns with feature templates, svmlight, npz; tag schemes."""
+
+from __future__ import annotations
+
+from maxmargin.io.any import EXTENSIONS, FileData, file_format, read_any
+from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
+from maxmargin.io.files import atomic_write
+from maxmargin.io.npz import read_npz, write_npz
+from maxmargin.io.svmlight import read_svmlight, write_svmlight
+from maxmargin.io.templates import FUNCTIONS, PRESETS, FeatureTemplate
+from maxmargin.tags import (
+    SCHEMES,
+    Span,
+    check_tags,
+    convert_tags,
+    detect_scheme,
+    scheme_constraints,
+    spans_to_tags,
+    tags_to_spans,
+)
+
+__all__ = [
+    "EXTENSIONS",
+    "FUNCTIONS",
+    "PRESETS",
+    "SCHEMES",
+    "ConllData",
+    "FeatureTemplate",
+    "FileData",
+    "Span",
+    "atomic_write",
+    "check_tags",
+    "conll_width",
+    "convert_tags",
+    "detect_scheme",
+    "file_format",
+    "read_any",
+    "read_conll",
+    "read_npz",
+    "read_svmlight",
+    "scheme_constraints",
+    "spans_to_tags",
+    "tags_to_spans",
+    "write_conll",
+    "write_npz",
+    "write_svmlight",
+]

@@ -1,0 +1,179 @@
+"""Dense data in npz files: keys ``X``, ``y`` and, for sequences, ``offsets``.
+
+Sequences are stacked: sequence i is rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of X and y.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin.io.files import atomic_write
+
+__all__ = ["cut", "read_npz", "stack", "write_npz"]
+
+
+def stack(
+    sequences: Sequence[Any] | NDArray[Any], name: str = "X"
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Sequences under one another, and where each begins and ends.
+
+    Parameters
+    ----------
+    sequences : sequence of array-like
+        Their first axis may differ, the others must not.
+    name : str, default "X"
+        What errors call them.
+
+    Returns
+    -------
+    stacked : ndarray
+    offsets : ndarray of int64, shape (n + 1,)
+
+    Examples
+    --------
+    >>> stack([[1, 2], [3]])
+    (array([1, 2, 3]), array([0, 2, 3]))
+    """
+    arrays = [np.asarray(s) for s in sequences]
+    if not arrays:
+        raise ValueError(f"{name} holds no sequence.")
+    for i, array in enumerate(arrays):
+        if array.ndim == 0 or array.shape[1:] != arrays[0].shape[1:]:
+            raise ValueError(
+                f"{name}[{i}] has shape {array.shape}, which does not stack on that of {name}[0], "
+                f"{arrays[0].shape}."
+            )
+    offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
+    np.cumsum([len(array) for array in arrays], out=offsets[1:])
+    return np.concatenate(arrays), offsets
+
+
+def cut(stacked: NDArray[Any], offsets: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """The sequences that :func:`stack` put under one another, as views.
+
+    Examples
+    --------
+    >>> cut(np.array([1, 2, 3]), np.array([0, 2, 3]))
+    [array([1, 2]), array([3])]
+    """
+    ends = offsets.tolist()
+    return [stacked[a:b] for a, b in pairwise(ends)]
+
+
+def write_npz(
+    path: str | os.PathLike[str],
+    X: NDArray[Any] | Sequence[Any],
+    y: NDArray[Any] | Sequence[Any] | None = None,
+) -> None:
+    """Write dense samples, or sequences, with their labels; the file is replaced in one step.
+
+    Parameters
+    ----------
+    path : path
+    X : ndarray of shape (n_samples, n_features), or list of arrays of shape (length, n_features)
+        A list makes a file of sequences.
+    y : labels of the samples, list of sequences of labels, or None
+        Numbers or strings.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "words.npz")
+    ...     write_npz(path, [np.zeros((2, 3)), np.ones((1, 3))], [["a", "b"], ["c"]])
+    ...     X, y = read_npz(path)
+    >>> y
+    [array(['a', 'b'], dtype='<U1'), array(['c'], dtype='<U1')]
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        arrays["X"] = X
+        if y is not None:
+            arrays["y"] = np.asarray(y)
+    else:
+        arrays["X"], arrays["offsets"] = stack(X)
+        if y is not None:
+            arrays["y"], ends = stack(y, "y")
+            _check_same_lengths(arrays["offsets"], ends)
+    for key, array in arrays.items():
+        if array.dtype == object:
+            raise TypeError(f"{key} holds Python objects; expected numbers or strings.")
+    _check(arrays, "write_npz")
+    with atomic_write(path) as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+
+def _check_same_lengths(of_x: NDArray[np.int64], of_y: NDArray[np.int64]) -> None:
+    if len(of_x) != len(of_y):
+        raise ValueError(f"y has {len(of_y) - 1} sequences but X has {len(of_x) - 1}.")
+    lengths_x, lengths_y = np.diff(of_x), np.diff(of_y)
+    for i in np.flatnonzero(lengths_x != lengths_y)[:1]:
+        raise ValueError(
+            f"y[{i}] has {lengths_y[i]} labels but X[{i}] has {lengths_x[i]} positions."
+        )
+
+
+def _check(arrays: dict[str, NDArray[Any]], name: str) -> None:
+    X, y, offsets = arrays["X"], arrays.get("y"), arrays.get("offsets")
+    if X.ndim != 2:
+        raise ValueError(f"{name}: X must have two axes, got shape {X.shape}.")
+    if y is not None and (y.ndim == 0 or len(y) != len(X)):
+        raise ValueError(f"{name}: y has shape {y.shape} but X has {len(X)} rows.")
+    if offsets is None:
+        return
+    is_whole = offsets.ndim == 1 and len(offsets) >= 2 and np.issubdtype(offsets.dtype, np.integer)
+    if not is_whole or offsets[0] != 0 or offsets[-1] != len(X) or (np.diff(offsets) < 0).any():
+        raise ValueError(
+            f"{name}: offsets must be whole numbers that rise from 0 to the {len(X)} rows of X."
+        )
+
+
+def read_npz(path: str | os.PathLike[str]) -> tuple[Any, Any]:
+    """Samples and labels of an npz file.
+
+    Parameters
+    ----------
+    path : path
+        With keys ``X``, perhaps ``y``, and ``offsets`` if it holds sequences. Nothing is unpickled.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features), or list of arrays of shape (length, n_features)
+        Sequences are views into one array.
+    y : ndarray, list of arrays, or None
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "flat.npz")
+    ...     write_npz(path, np.eye(2), np.array([1, 0]))
+    ...     X, y = read_npz(path)
+    >>> X.shape, y
+    ((2, 2), array([1, 0]))
+    """
+    name = os.fspath(path)
+    try:
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise ValueError("it is a single array")
+        with file:
+            arrays = {key: file[key] for key in file.files if key in ("X", "y", "offsets")}
+            found = list(file.files)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{name} is not an npz file of plain arrays: {error}") from None
+    if "X" not in arrays:
+        raise ValueError(f"{name} has no key 'X'; its keys are {found}.")
+    _check(arrays, name)
+    X, y, offsets = arrays["X"], arrays.get("y"), arrays.get("offsets")
+    if offsets is None:
+        return X, y
+    offsets = offsets.astype(np.int64)
+    return cut(X, offsets), None if y is None else cut(y, offsets)
