@@ -1,0 +1,195 @@
+"""The training problem: all that a solver sees.
+
+    P(w) = lam/2 |w|^2 + 1/n sum_i s_i max_y psi( h_i(y), g_i(y) )
+
+A solver's pass is a function of `View`, whose fields are NamedTuples of arrays (then it runs
+compiled) or a user's objects (then the same function runs as Python). `Problem` owns the view, the
+regularisation and the counting, and computes primal values, on several threads if asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from maxmargin._compile import compiled
+from maxmargin.generic import (
+    difference_potentials,
+    find,
+    has,
+    n_weights,
+    output_size,
+    output_sizes,
+    potentials,
+    truths,
+    workspace,
+)
+from maxmargin.search.direct import Direct
+
+#: Examples a chunk of a batch oracle. Fixed, so that the number of threads never changes a result.
+CHUNK = 256
+
+
+def lam_from_C(C: float, n_samples: int) -> float:
+    """Return lam: |w|^2/2 + C sum_i xi_i has the argmin of lam |w|^2/2 + mean_i xi_i."""
+    return 1.0 / (C * n_samples)
+
+
+class View(NamedTuple):
+    """A problem as passes see it."""
+
+    data: Any
+    cost: Any
+    surrogate: Any
+    search: Any
+    weight: Any  # (n_examples,) float64, s_i
+
+
+class Desk(NamedTuple):
+    """Room for the work on one example at a time. One desk a thread."""
+
+    theta: Any
+    theta_difference: Any
+    y: Any  # cells of one output
+    spare: Any  # n_weights cells, or none where the structure needs none
+
+
+@register_jitable
+def evaluate(problem, first, last, w, desk, losses, slopes, outputs, places):
+    """Find the most violating output of examples first..last-1 at w.
+
+    losses[i], slopes[i] receive psi and dpsi/dh; the output goes to outputs[places[i]:] unless
+    ``places`` is empty.
+    """
+    for i in range(first, last):
+        potentials(problem.data, i, w, 1.0, desk.theta)
+        value, slope, _ = find(problem.search, problem, i, desk.theta, desk.y, 0)
+        # y_i itself has psi = 0, whatever a heuristic oracle may have missed.
+        losses[i] = value if value > 0.0 else 0.0
+        slopes[i] = slope if value > 0.0 else 0.0
+        if places.shape[0] > 0:
+            for cell in range(output_size(problem.data, i)):
+                outputs[places[i] + cell] = desk.y[cell]
+
+
+class Problem:
+    """Data, cost, surrogate and regularisation of one training run.
+
+    Parameters
+    ----------
+    data : NamedTuple or object implementing the structure functions of `maxmargin.generic`
+    cost, surrogate : what `output_cost` and `psi` are given
+    n_examples : int
+    lam : float > 0
+    sample_weight : array of shape (n_examples,) or None (all 1)
+    n_jobs : int >= 1, threads for batch oracles; never changes a result
+    compile : bool, False runs everything as plain Python (slow; for debugging and tests)
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        cost: Any,
+        surrogate: Any,
+        n_examples: int,
+        lam: float,
+        sample_weight: np.ndarray | None = None,
+        search: Any = None,
+        n_jobs: int = 1,
+        compile: bool = True,
+    ) -> None:
+        if not (np.isfinite(lam) and lam > 0):
+            raise ValueError(f"lam must be positive and finite, got {lam!r}.")
+        if n_examples < 1:
+            raise ValueError("There must be at least one example to train on, got none.")
+        weight = np.ones(n_examples) if sample_weight is None else np.asarray(sample_weight, float)
+        search = Direct(1.0, 1.0) if search is None else search
+        self.view = View(data, cost, surrogate, search, weight)
+        self.n_examples = int(n_examples)
+        self.n_weights = int(n_weights(data))
+        self.lam = float(lam)
+        self.n_jobs = int(n_jobs)
+        self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
+        self.n_oracle_calls = 0
+        self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
+        self.truths = truths(data)
+        self._desks: list[Desk] = []
+
+    def with_lam(self, lam: float) -> Problem:
+        """Return the same problem at another regularisation (the data are shared)."""
+        other = object.__new__(Problem)
+        other.__dict__.update(self.__dict__, lam=float(lam), n_oracle_calls=0)
+        return other
+
+    def bind(self, function: Callable) -> Callable:
+        """Return a pass as this problem runs it: compiled, or as it is."""
+        return compiled(function) if self.is_compiled else function
+
+    def empty_outputs(self, n_cells: int) -> np.ndarray:
+        """Return room for outputs."""
+        return np.zeros(n_cells, dtype=self.truths.dtype)
+
+    def desk(self, number: int = 0) -> Desk:
+        """Return the desk of a thread, made at the first use."""
+        data = self.view.data
+        while len(self._desks) <= number:
+            own = has(difference_potentials, type(data))
+            self._desks.append(
+                Desk(
+                    workspace(data),
+                    workspace(data),
+                    self.empty_outputs(int(self.sizes.max(initial=1))),
+                    np.zeros(0 if own else self.n_weights),
+                )
+            )
+        return self._desks[number]
+
+    def chunks(self) -> Iterator[tuple[int, int]]:
+        """Cut the examples into the fixed chunks of the batch oracles."""
+        for first in range(0, self.n_examples, CHUNK):
+            yield first, min(first + CHUNK, self.n_examples)
+
+    def over_chunks(self, work: Callable[[int, int, Desk], Any]) -> list[Any]:
+        """Call work(first, last, desk) for every chunk, on n_jobs threads; results in order."""
+        pieces = list(self.chunks())
+        if self.n_jobs == 1 or not self.is_compiled or len(pieces) == 1:
+            return [work(first, last, self.desk()) for first, last in pieces]
+        n_threads = min(self.n_jobs, len(pieces))
+        self.desk(n_threads - 1)
+        # Thread k takes every n-th chunk: chunks are independent, so who works does not matter.
+        results: list[Any] = [None] * len(pieces)
+
+        def serve(k: int) -> None:
+            for place in range(k, len(pieces), n_threads):
+                results[place] = work(*pieces[place], self.desk(k))
+
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(serve, range(n_threads)))
+        return results
+
+    def losses(self, w: np.ndarray) -> np.ndarray:
+        """Return max_y psi of every example at w."""
+        losses = np.zeros(self.n_examples)
+        slopes = np.zeros(self.n_examples)
+        no_outputs = self.empty_outputs(0)
+        no_places = np.zeros(0, dtype=np.int64)
+        run = self.bind(evaluate)
+        self.over_chunks(
+            lambda first, last, desk: run(
+                self.view, first, last, w, desk, losses, slopes, no_outputs, no_places
+            )
+        )
+        self.n_oracle_calls += self.n_examples
+        return losses
+
+    def risk(self, w: np.ndarray) -> float:
+        """Return 1/n sum_i s_i max_y psi at w."""
+        return float(self.view.weight @ self.losses(w)) / self.n_examples
+
+    def primal(self, w: np.ndarray) -> float:
+        """Return P(w)."""
+        return 0.5 * self.lam * float(w @ w) + self.risk(w)

@@ -1,0 +1,88 @@
+"""What a solver must offer."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin.problem import Problem
+
+
+@dataclass
+class Progress:
+    """What a pass found out.
+
+    ``dual`` is the lower bound after the pass. ``gap_estimate`` is a running sum over the pass, at
+    many w: it says when a certificate is worth computing, and is none itself. A pass that knows the
+    primal exactly says so in ``primal``, with the weights in ``w``.
+    """
+
+    dual: float = math.nan
+    gap_estimate: float = math.nan
+    primal: float = math.nan
+    w: np.ndarray | None = None
+    #: The solver has reached what it looks for, whatever the gap (a perceptron without mistakes).
+    is_finished: bool = False
+
+
+class State(ABC):
+    """All that a solver needs to go on, as arrays.
+
+    A state restored from its arrays goes on exactly as the original would have.
+    """
+
+    w: np.ndarray
+
+    @abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the state as arrays (numbers as arrays of no dimension)."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> State:
+        """Make the state that `arrays` was called on."""
+
+
+@dataclass(frozen=True)
+class Solver(ABC):
+    """One algorithm: where to start, one pass, what to report. The loop is `solvers.run`.
+
+    A solver is an immutable value of its options; what changes lives in its `State`.
+    """
+
+    #: Name in the registry.
+    name: ClassVar[str]
+    #: The state that `start` makes.
+    state_class: ClassVar[type[State]]
+    #: What it asks of the problem: a subset of {"convex"}.
+    needs: ClassVar[frozenset[str]] = frozenset()
+    #: Whether it minimises P, so that primal values are worth computing.
+    minimizes: ClassVar[bool] = True
+    #: Whether it can go on with new data at any time (partial_fit).
+    is_online: ClassVar[bool] = False
+
+    @abstractmethod
+    def start(self, problem: Problem, w: np.ndarray | None = None) -> State:
+        """Return a first state; `w` are weights to make use of, such as those of an earlier fit."""
+
+    @abstractmethod
+    def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
+        """Make one pass over the examples, changing the state.
+
+        If a KeyboardInterrupt comes in the midst of it the state is left consistent.
+        """
+
+    def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
+        """Return the weights worth reporting, the preferred ones first, each with its dual value."""
+        return [(state.w, math.nan)]
+
+    def adapt(self, problem: Problem, state: State, lam: float) -> None:
+        """Change a state that was made at regularisation `lam` to the problem's own."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the options that make an equal solver."""
+        return asdict(self)

@@ -1,0 +1,202 @@
+"""Block-coordinate Frank-Wolfe over each example's active planes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import Progress, Solver, State
+from maxmargin.solvers.blocks import (
+    ACTIVE,
+    PAIRWISE,
+    PLAIN,
+    Bench,
+    Blocks,
+    bench_for,
+    dual_value,
+    make_room,
+    new_blocks,
+    primal_weights,
+    visit_blocks,
+)
+
+_KINDS = {"plain": PLAIN, "pairwise": PAIRWISE, "active": ACTIVE}
+_SAMPLINGS = ("shuffle", "gap")
+
+#: Examples a compiled call: a keyboard interrupt is seen between two of them.
+STRIDE = 4096
+
+
+class BlockState(State):
+    """The dual blocks, w = their sum, and the averaged pair if asked for."""
+
+    def __init__(self, w: np.ndarray, blocks: Blocks) -> None:
+        self.w = w
+        self.blocks = blocks
+        self.bench: Bench = bench_for(blocks)
+        self.n_passes = 0
+        #: Weighted mean of the iterates at the ends of passes, and of their linear dual terms.
+        self.w_mean = np.zeros(0)
+        self.linear_mean = 0.0
+
+    def replace_blocks(self, blocks: Blocks) -> None:
+        """Take over blocks that have more room."""
+        if blocks is not self.blocks:
+            self.blocks = blocks
+            self.bench = bench_for(blocks)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the state as arrays."""
+        fields = {f"blocks.{name}": array for name, array in self.blocks._asdict().items()}
+        own = {"w": self.w, "w_mean": self.w_mean}
+        numbers = {
+            "n_passes": np.array(self.n_passes),
+            "linear_mean": np.array(self.linear_mean),
+        }
+        return own | numbers | fields
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> BlockState:
+        """Make the state that `arrays` was called on."""
+        blocks = Blocks(*(arrays[f"blocks.{name}"].copy() for name in Blocks._fields))
+        state = cls(arrays["w"].copy(), blocks)
+        state.n_passes = int(arrays["n_passes"])
+        state.w_mean = arrays["w_mean"].copy()
+        state.linear_mean = float(arrays["linear_mean"])
+        return state
+
+
+@dataclass(frozen=True)
+class BlockFrankWolfe(Solver):
+    """Block-coordinate Frank-Wolfe: one example at a time, its planes kept.
+
+    Maximises the dual D; every visit asks the oracle for the most violating output of one example,
+    adds its plane to the example's block and improves the block.
+
+    Parameters
+    ----------
+    step : {"active", "pairwise", "plain"}
+        "active" solves the block over all its planes; "pairwise" moves mass from the worst active
+        plane to the new one; "plain" is the textbook step, slow near the optimum.
+    sampling : {"shuffle", "gap"}
+        "shuffle" visits every example once a pass, in random order; "gap" draws examples in
+        proportion to their last known gaps.
+    cache : int
+        Passes over the planes at hand, without the oracle, after each pass with it. Pays where the
+        oracle is dear.
+    average : bool
+        Also keep the weighted mean of the iterates at the ends of passes and report it where its
+        primal is lower.
+    max_steps : int
+        Most pairwise steps a visit, for "active".
+    """
+
+    step: str = "active"
+    sampling: str = "shuffle"
+    cache: int = 0
+    average: bool = False
+    max_steps: int = 30
+
+    name: ClassVar[str] = "bcfw"
+    state_class: ClassVar[type[State]] = BlockState
+    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+
+    def __post_init__(self) -> None:
+        if self.step not in _KINDS:
+            raise ValueError(
+                f"BlockFrankWolfe: step must be one of {list(_KINDS)}, got {self.step!r}."
+            )
+        if self.sampling not in _SAMPLINGS:
+            raise ValueError(
+                f"BlockFrankWolfe: sampling must be one of {list(_SAMPLINGS)}, got {self.sampling!r}."
+            )
+        if self.cache < 0 or self.max_steps < 1:
+            raise ValueError("BlockFrankWolfe: cache must be >= 0 and max_steps >= 1.")
+
+    def start(self, problem: Problem, w: np.ndarray | None = None) -> BlockState:
+        """Start at w = 0. Given weights, each block also gets the plane they violate most."""
+        state = BlockState(np.zeros(problem.n_weights), new_blocks(problem))
+        if w is not None:
+            everyone = np.arange(problem.n_examples)
+            self._visit(problem, state, everyone, ask=True, w=w.copy(), max_steps=0)
+        return state
+
+    def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
+        """Visit as many examples as there are."""
+        assert isinstance(state, BlockState)
+        n = problem.n_examples
+        estimate = self._visit(problem, state, self._order(state, n, rng), ask=True) / n
+        for _ in range(self.cache):
+            self._visit(problem, state, rng.permutation(n), ask=False)
+        if self.sampling == "gap":
+            # Drawn with replacement: the sum says little, the last known gaps say more.
+            estimate = float(state.blocks.gap.sum()) / n
+        state.n_passes += 1
+        dual = dual_value(problem, state.blocks, state.w)
+        if self.average:
+            self._average(problem, state, dual)
+        return Progress(dual=dual, gap_estimate=estimate)
+
+    def _order(self, state: BlockState, n: int, rng: np.random.Generator) -> np.ndarray:
+        gap = state.blocks.gap
+        # Known gaps go stale: every fifth pass looks at everyone again.
+        if self.sampling == "shuffle" or state.n_passes % 5 == 0 or not gap.sum() > 0.0:
+            return rng.permutation(n)
+        return rng.choice(n, size=n, p=gap / gap.sum())
+
+    def _visit(
+        self,
+        problem: Problem,
+        state: BlockState,
+        order: np.ndarray,
+        ask: bool,
+        w: np.ndarray | None = None,
+        max_steps: int | None = None,
+    ) -> float:
+        visits = np.bincount(order, minlength=problem.n_examples)
+        if ask:
+            state.replace_blocks(make_room(problem, state.blocks, visits))
+        run = problem.bind(visit_blocks)
+        inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
+        weights = state.w if w is None else w
+        steps = self.max_steps if max_steps is None else max_steps
+        kind = _KINDS[self.step] if steps else ACTIVE
+        total = 0.0
+        for first in range(0, len(order), STRIDE):
+            last = min(first + STRIDE, len(order))
+            total += run(
+                problem.view, order, first, last, inv_lam_n, kind, steps, ask, weights,
+                state.blocks, state.bench, problem.desk(),
+            )  # fmt: skip
+        if ask:
+            problem.n_oracle_calls += len(order)
+        return total
+
+    def _average(self, problem: Problem, state: BlockState, dual: float) -> None:
+        linear = dual + 0.5 * problem.lam * float(state.w @ state.w)
+        share = 2.0 / (state.n_passes + 1)
+        if len(state.w_mean) == 0:
+            state.w_mean = np.zeros_like(state.w)
+        state.w_mean += share * (state.w - state.w_mean)
+        state.linear_mean += share * (linear - state.linear_mean)
+
+    def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
+        """Return the last iterate and, if kept, the averaged one."""
+        assert isinstance(state, BlockState)
+        last = (state.w, dual_value(problem, state.blocks, state.w))
+        if len(state.w_mean) == 0:
+            return [last]
+        mean = state.w_mean
+        return [last, (mean, state.linear_mean - 0.5 * problem.lam * float(mean @ mean))]
+
+    def adapt(self, problem: Problem, state: State, lam: float) -> None:
+        """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""
+        assert isinstance(state, BlockState)
+        state.w = primal_weights(problem, state.blocks)
+        state.w_mean = np.zeros(0)
+        state.linear_mean = 0.0
+        state.n_passes = 0
+        state.blocks.gap[:] = np.inf

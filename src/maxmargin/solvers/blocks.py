@@ -1,0 +1,367 @@
+"""The dual of the block solvers: for every example, a few planes and their coefficients.
+
+The loss of example i is bounded below by planes
+
+    offset_p + slope_p * h_i(y_p),    h_i(y) = -w.Psi_i(y),
+
+one an output y_p. With coefficients alpha_p >= 0 that sum to 1 in each block,
+
+    w = sum_i s_i/(lam n) sum_p alpha_p slope_p Psi_i(y_p),
+    D = 1/n sum_i s_i sum_p alpha_p offset_p - lam/2 |w|^2.
+
+A block is improved by moving mass between its planes. Nothing here is of size n x d.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from maxmargin.generic import (
+    add_difference,
+    difference_potentials,
+    find,
+    margin_error,
+    output_size,
+    potentials,
+)
+from maxmargin.problem import Problem
+
+# How a block moves: one Frank-Wolfe step, one pairwise step, or until its planes agree.
+PLAIN, PAIRWISE, ACTIVE = 0, 1, 2
+
+#: A plane that has had no coefficient for this many visits is forgotten.
+MAX_IDLE = 30
+
+# The columns of `Blocks.planes`.
+ALPHA, SLOPE, OFFSET, IDLE = 0, 1, 2, 3
+
+
+class Blocks(NamedTuple):
+    """Active planes of all examples: block i owns rows start[i] to start[i+1] of `planes`.
+
+    The first plane of a block is that of y_i: offset 0, Psi = 0. Outputs of one block lie one after
+    the other from cell place[i]; its Gram matrix <Psi_p, Psi_q> is a square from gram[square[i]],
+    as wide as the block has rows.
+    """
+
+    planes: Any  # (n_rows, 4): coefficient, slope, offset, visits without a coefficient
+    outputs: Any  # (n_cells,)
+    gram: Any  # (n_entries,)
+    start: Any  # (n + 1,) int64
+    place: Any  # (n + 1,) int64
+    square: Any  # (n + 1,) int64
+    count: Any  # (n,) int64: planes in use
+    gap: Any  # (n,) last known gap of the block, times n
+
+
+class Bench(NamedTuple):
+    """Room for the planes of the block in hand."""
+
+    value: Any  # (largest capacity,)
+    change: Any  # (largest capacity,)
+
+
+def capacity(blocks: Blocks) -> np.ndarray:
+    """Return how many planes each block has room for."""
+    return np.diff(blocks.start)
+
+
+def empty_blocks(problem: Problem, room: np.ndarray) -> Blocks:
+    """Return blocks with room for so many planes each, none in use."""
+    start, place, square = (
+        np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
+        for cells in (room, room * problem.sizes, room * room)
+    )
+    return Blocks(
+        np.zeros((int(start[-1]), 4)),
+        problem.empty_outputs(int(place[-1])),
+        np.zeros(int(square[-1])),
+        start,
+        place,
+        square,
+        np.zeros(problem.n_examples, dtype=np.int64),
+        np.full(problem.n_examples, np.inf),
+    )
+
+
+def new_blocks(problem: Problem) -> Blocks:
+    """Return the dual point w = 0: all mass on the true outputs."""
+    blocks = empty_blocks(problem, np.full(problem.n_examples, 4, dtype=np.int64))
+    blocks.planes[blocks.start[:-1], ALPHA] = 1.0
+    blocks.planes[blocks.start[:-1], SLOPE] = 1.0
+    blocks.count[:] = 1
+    own = np.concatenate([[0], np.cumsum(problem.sizes)])[:-1]
+    cells = np.repeat(blocks.place[:-1] - own, problem.sizes) + np.arange(len(problem.truths))
+    blocks.outputs[cells] = problem.truths
+    return blocks
+
+
+def bench_for(blocks: Blocks) -> Bench:
+    """Return room for the planes of any one block."""
+    largest = int(capacity(blocks).max())
+    return Bench(np.zeros(largest), np.zeros(largest))
+
+
+def in_use(blocks: Blocks) -> np.ndarray:
+    """Tell of every row whether it holds a plane."""
+    rank = np.arange(len(blocks.planes)) - np.repeat(blocks.start[:-1], capacity(blocks))
+    return rank < np.repeat(blocks.count, capacity(blocks))
+
+
+def kept_planes(blocks: Blocks) -> np.ndarray:
+    """Tell of every row whether it holds a plane that is not to be forgotten."""
+    kept = in_use(blocks) & (blocks.planes[:, IDLE] <= MAX_IDLE)
+    kept[blocks.start[:-1]] = True
+    return kept
+
+
+def make_room(problem: Problem, blocks: Blocks, visits: np.ndarray) -> Blocks:
+    """Return blocks in which every example can take one new plane a visit.
+
+    Forgets idle planes on the way. Done before a pass, so that a pass allocates nothing.
+    """
+    room = capacity(blocks)
+    if (blocks.count + visits <= room).all():
+        return blocks
+    kept = kept_planes(blocks)
+    needed = np.add.reduceat(kept, blocks.start[:-1]) + visits
+    # Half as much again where it is tight, since growing copies everything.
+    room = np.where(needed <= room, room, np.maximum(needed, needed * 3 // 2))
+    larger = empty_blocks(problem, room)
+    larger.gap[:] = blocks.gap
+    problem.bind(copy_planes)(kept, problem.sizes, blocks, larger)
+    return larger
+
+
+def dual_value(problem: Problem, blocks: Blocks, w: np.ndarray) -> float:
+    """Return D at the point whose weights are w."""
+    linear = np.where(in_use(blocks), blocks.planes[:, ALPHA] * blocks.planes[:, OFFSET], 0.0)
+    means = np.add.reduceat(linear, blocks.start[:-1])
+    linear_term = float(problem.view.weight @ means) / problem.n_examples
+    return linear_term - 0.5 * problem.lam * float(w @ w)
+
+
+def primal_weights(problem: Problem, blocks: Blocks) -> np.ndarray:
+    """Return w summed from the blocks anew."""
+    w = np.zeros(problem.n_weights)
+    problem.bind(sum_blocks)(problem.view, 1.0 / (problem.lam * problem.n_examples), blocks, w)
+    return w
+
+
+@register_jitable
+def copy_planes(kept, sizes, blocks, larger):
+    """Copy the planes that are kept into a larger set of blocks."""
+    for i in range(sizes.shape[0]):
+        size = sizes[i]
+        old_room = blocks.start[i + 1] - blocks.start[i]
+        new_room = larger.start[i + 1] - larger.start[i]
+        new = 0
+        for old in range(blocks.count[i]):
+            if not kept[blocks.start[i] + old]:
+                continue
+            for column in range(4):
+                larger.planes[larger.start[i] + new, column] = blocks.planes[
+                    blocks.start[i] + old, column
+                ]
+            for cell in range(size):
+                larger.outputs[larger.place[i] + new * size + cell] = blocks.outputs[
+                    blocks.place[i] + old * size + cell
+                ]
+            other = 0
+            for q in range(old + 1):
+                if kept[blocks.start[i] + q]:
+                    entry = blocks.gram[blocks.square[i] + old * old_room + q]
+                    larger.gram[larger.square[i] + new * new_room + other] = entry
+                    larger.gram[larger.square[i] + other * new_room + new] = entry
+                    other += 1
+            new += 1
+        larger.count[i] = new
+
+
+@register_jitable
+def sum_blocks(problem, factor, blocks, w):
+    """w += sum of all blocks; factor is 1/(lam n)."""
+    for i in range(blocks.count.shape[0]):
+        size = output_size(problem.data, i)
+        for p in range(1, blocks.count[i]):
+            row = blocks.start[i] + p
+            scale = (
+                factor * problem.weight[i] * blocks.planes[row, ALPHA] * blocks.planes[row, SLOPE]
+            )
+            if scale > 0.0:
+                at = blocks.place[i] + p * size
+                add_difference(problem.data, i, blocks.outputs, at, scale, w)
+
+
+@register_jitable
+def add_plane(problem, i, slope, offset, blocks, desk):
+    """Give block i the plane of the output in desk.y; return its number. There must be room."""
+    size = output_size(problem.data, i)
+    count = blocks.count[i]
+    place = blocks.place[i]
+    for p in range(count):
+        same = True
+        for cell in range(size):
+            if blocks.outputs[place + p * size + cell] != desk.y[cell]:
+                same = False
+                break
+        if same:
+            return p
+    for cell in range(size):
+        blocks.outputs[place + count * size + cell] = desk.y[cell]
+    row = blocks.start[i] + count
+    blocks.planes[row, ALPHA] = 0.0
+    blocks.planes[row, SLOPE] = slope
+    blocks.planes[row, OFFSET] = offset
+    blocks.planes[row, IDLE] = 0.0
+    blocks.count[i] = count + 1
+    # Every inner product with the new plane at once: h under the potentials of Psi_i(y) is
+    # -<Psi_i(y), .>.
+    room = blocks.start[i + 1] - blocks.start[i]
+    difference_potentials(problem.data, i, desk.y, 0, desk.spare, desk.theta_difference)
+    for p in range(count + 1):
+        at = place + p * size
+        product = -margin_error(problem.data, i, desk.theta_difference, blocks.outputs, at)
+        blocks.gram[blocks.square[i] + count * room + p] = product
+        blocks.gram[blocks.square[i] + p * room + count] = product
+    return count
+
+
+@register_jitable
+def pairwise_steps(planes, gram, first, count, room, square, factor, hi, max_steps, value, change):
+    """Move mass from the lowest active plane to the highest until they agree.
+
+    ``factor`` is s_i/(lam n). The first step goes to plane ``hi``, the following to the best one.
+    """
+    slack = -1.0
+    for step_number in range(max_steps):
+        lo = -1
+        if step_number > 0:
+            hi = 0
+        for p in range(count):
+            if step_number > 0 and value[p] > value[hi]:
+                hi = p
+            if planes[first + p, 0] > 0.0 and (lo < 0 or value[p] < value[lo]):
+                lo = p
+        ascent = value[hi] - value[lo]
+        if slack < 0.0:
+            # The other blocks move too: solving this one to the last digit is wasted.
+            slack = 1e-2 * ascent
+        if ascent <= slack:
+            break
+        slope_hi, slope_lo = planes[first + hi, 1], planes[first + lo, 1]
+        row_hi, row_lo = square + hi * room, square + lo * room
+        curvature = factor * (
+            slope_hi * slope_hi * gram[row_hi + hi]
+            - 2.0 * slope_hi * slope_lo * gram[row_hi + lo]
+            + slope_lo * slope_lo * gram[row_lo + lo]
+        )
+        step = most = planes[first + lo, 0]
+        if ascent < most * curvature:
+            step = ascent / curvature
+        planes[first + hi, 0] += step
+        # A plane that gives all it has must end at zero, not at a rounding error.
+        planes[first + lo, 0] = most - step if step < most else 0.0
+        change[hi] += step
+        change[lo] -= step
+        for p in range(count):
+            slide = slope_hi * gram[row_hi + p] - slope_lo * gram[row_lo + p]
+            value[p] -= step * factor * planes[first + p, 1] * slide
+
+
+@register_jitable
+def plain_step(planes, gram, first, count, room, square, factor, corner, value, change):
+    """One Frank-Wolfe step towards a plane."""
+    slope_corner = planes[first + corner, 1]
+    row_corner = square + corner * room
+    ascent = value[corner]
+    curvature = slope_corner * slope_corner * gram[row_corner + corner]
+    for p in range(count):
+        mass = planes[first + p, 0]
+        ascent -= mass * value[p]
+        mass *= planes[first + p, 1]
+        curvature -= 2.0 * mass * slope_corner * gram[row_corner + p]
+        for q in range(count):
+            curvature += (
+                mass * planes[first + q, 0] * planes[first + q, 1] * gram[square + p * room + q]
+            )
+    curvature *= factor
+    if ascent <= 0.0:
+        return
+    step = ascent / curvature if ascent < curvature else 1.0
+    for p in range(count):
+        moved = step * planes[first + p, 0]
+        planes[first + p, 0] -= moved
+        change[p] -= moved
+    planes[first + corner, 0] += step
+    change[corner] += step
+
+
+@register_jitable
+def visit_blocks(
+    problem, order, first, last, inv_lam_n, kind, max_steps, ask, w, blocks, bench, desk
+):
+    """Improve the blocks order[first:last], one after the other; return the sum of their gaps.
+
+    The gap of a block, times n, before its step is s_i (max psi - sum_p alpha_p value_p). With
+    ``ask`` the oracle is called and its plane added; without, only the planes at hand are used, and
+    the gap is that over them.
+    """
+    total = 0.0
+    for visit in range(first, last):
+        i = order[visit]
+        weight = problem.weight[i]
+        factor = weight * inv_lam_n
+        potentials(problem.data, i, w, 1.0, desk.theta)
+        corner = -1
+        top = 0.0
+        if ask:
+            top, slope, h = find(problem.search, problem, i, desk.theta, desk.y, 0)
+            if top > 0.0:
+                corner = add_plane(problem, i, slope, top - slope * h, blocks, desk)
+
+        size = output_size(problem.data, i)
+        start, count = blocks.start[i], blocks.count[i]
+        mean = 0.0
+        best = 0
+        for p in range(count):
+            h = margin_error(
+                problem.data, i, desk.theta, blocks.outputs, blocks.place[i] + p * size
+            )
+            bench.value[p] = blocks.planes[start + p, OFFSET] + blocks.planes[start + p, SLOPE] * h
+            bench.change[p] = 0.0
+            mean += blocks.planes[start + p, ALPHA] * bench.value[p]
+            if bench.value[p] > bench.value[best]:
+                best = p
+        if corner < 0:
+            corner = best
+            top = bench.value[corner]
+        gap = weight * (top - mean)
+        blocks.gap[i] = gap if gap > 0.0 else 0.0
+        total += blocks.gap[i]
+
+        room, square = blocks.start[i + 1] - start, blocks.square[i]
+        if kind == PLAIN:
+            plain_step(
+                blocks.planes, blocks.gram, start, count, room, square, factor, corner,
+                bench.value, bench.change,
+            )  # fmt: skip
+        else:
+            pairwise_steps(
+                blocks.planes, blocks.gram, start, count, room, square, factor, corner,
+                1 if kind == PAIRWISE else max_steps, bench.value, bench.change,
+            )  # fmt: skip
+
+        for p in range(count):
+            if bench.change[p] != 0.0:
+                scale = factor * bench.change[p] * blocks.planes[start + p, SLOPE]
+                at = blocks.place[i] + p * size
+                add_difference(problem.data, i, blocks.outputs, at, scale, w)
+            if blocks.planes[start + p, ALPHA] > 0.0:
+                blocks.planes[start + p, IDLE] = 0.0
+            else:
+                blocks.planes[start + p, IDLE] += 1.0
+    return total

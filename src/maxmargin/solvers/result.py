@@ -1,0 +1,72 @@
+"""What a run returns, and the record it keeps of every pass."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+STATUSES = ("converged", "max_iter", "time_budget", "interrupted", "patience")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One pass: what is known at its end. NaN where a value was not computed at that pass."""
+
+    pass_: int
+    primal: float
+    dual: float
+    gap: float
+    oracle_calls: int
+    seconds: float
+    validation_score: float = math.nan
+
+
+@dataclass
+class Result:
+    """Weights, and how far they are from the best.
+
+    Attributes
+    ----------
+    w : ndarray of shape (n_weights,)
+    primal : float
+        P(w), computed at exactly this w. NaN for the perceptron, which minimises nothing.
+    dual : float
+        A lower bound of the optimum. NaN for solvers without one.
+    gap : float
+        primal - dual, >= 0 up to rounding: the optimum is at most this far below primal.
+    status : str
+        "converged", "max_iter", "time_budget", "interrupted" or "patience".
+    n_iter, n_oracle_calls, seconds : passes over the data, calls of the oracle, wall-clock time.
+    history : list of `Record`, one a pass.
+    solver : str, the solver's name.
+    """
+
+    w: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    status: str
+    n_iter: int
+    n_oracle_calls: int
+    seconds: float
+    history: list[Record] = field(repr=False)
+    solver: str = ""
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / |primal| (0 where both are 0)."""
+        return relative(self.gap, self.primal)
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the gap is known."""
+        return math.isfinite(self.gap)
+
+
+def relative(gap: float, primal: float) -> float:
+    """Return the gap as a share of the primal."""
+    if math.isnan(gap) or primal != 0.0:
+        return gap / abs(primal) if primal != 0.0 else math.nan
+    return 0.0 if gap <= 0.0 else math.inf

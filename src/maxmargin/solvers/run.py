@@ -1,0 +1,318 @@
+"""The loop around every solver: passes, certificates, stopping, history, callbacks."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import Progress, Solver, State
+from maxmargin.solvers.result import Record, Result, relative
+
+
+@dataclass
+class Snapshot:
+    """A run at the end of a pass: numbers (JSON-able) and arrays. `run(snapshot=...)` goes on."""
+
+    meta: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+@dataclass
+class Iteration:
+    """What a callback is told after each pass. A callback that returns True stops the run."""
+
+    record: Record
+    gap_estimate: float
+    w: np.ndarray
+    snapshot: Callable[[], Snapshot]
+
+
+Callback = Callable[[Iteration], bool | None]
+
+
+@dataclass
+class _Tally:
+    """The best that is known so far."""
+
+    primal: float = math.inf
+    dual: float = -math.inf
+    w: np.ndarray | None = None
+    validation: float = -math.inf
+    since_validation: int = 0
+    next_check: int = 1
+    history: list[Record] = field(default_factory=list)
+
+    def offer(self, w: np.ndarray, primal: float) -> None:
+        if primal < self.primal:
+            self.primal = primal
+            self.w = w.copy()
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual if math.isfinite(self.dual) else math.nan
+
+
+def run(
+    problem: Problem,
+    solver: Solver,
+    *,
+    rng: np.random.Generator,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    time_budget: float | None = None,
+    state: State | None = None,
+    w: np.ndarray | None = None,
+    callbacks: Iterable[Callback] = (),
+    validate: Callable[[np.ndarray], float] | None = None,
+    patience: int | None = None,
+    snapshot: Snapshot | None = None,
+) -> tuple[Result, State]:
+    """Run a solver until the certified relative gap is at most `tol`.
+
+    Parameters
+    ----------
+    problem, solver : what to solve and how
+    rng : the source of all randomness
+    tol : largest gap / primal to stop at, both at one w; 0 runs until another limit
+    max_iter : most passes over the examples
+    time_budget : most seconds, looked at between passes; None for no limit
+    state : where to go on (warm start), as an earlier run returned it
+    w : weights to make use of where there is no state
+    callbacks : called with an `Iteration` after each pass
+    validate : scores weights on held-out data, larger is better; recorded after each pass
+    patience : stop when the validation score has not risen for so many passes, and return the
+        weights that scored best
+    snapshot : go on where this was taken: the run ends as if it had never stopped
+
+    Returns
+    -------
+    result, state
+    """
+    loop = _Loop(problem, solver, rng, tol, validate)
+    with threadpool_limits(1, "blas"):
+        loop.begin(state, w, snapshot)
+        status = loop.repeat(max_iter, time_budget, list(callbacks), patience)
+        result = loop.finish(status, patience)
+    if solver.minimizes and status in ("max_iter", "time_budget") and result.is_certified:
+        warnings.warn(
+            f"{solver.name} stopped after {result.n_iter} passes ({status}) at relative gap "
+            f"{result.relative_gap:.3g}, above tol={tol:g}: raise max_iter or time_budget, lower C, "
+            "or accept a larger tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return result, loop.state
+
+
+class _Loop:
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        rng: np.random.Generator,
+        tol: float,
+        validate: Callable[[np.ndarray], float] | None,
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.rng = rng
+        self.tol = tol
+        self.validate = validate
+        self.tally = _Tally()
+        self.n_passes = 0
+        self.seconds_before = 0.0
+        self.calls_before = 0
+
+    def begin(self, state: State | None, w: np.ndarray | None, snapshot: Snapshot | None) -> None:
+        self.started = time.perf_counter()
+        self.problem.n_oracle_calls = 0
+        if snapshot is not None:
+            self._restore(snapshot)
+        else:
+            self.state = self.solver.start(self.problem, w) if state is None else state
+
+    @property
+    def seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.started
+
+    @property
+    def oracle_calls(self) -> int:
+        return self.calls_before + self.problem.n_oracle_calls
+
+    def repeat(
+        self,
+        max_iter: int,
+        time_budget: float | None,
+        callbacks: list[Callback],
+        patience: int | None,
+    ) -> str:
+        try:
+            while self.n_passes < max_iter:
+                progress = self.solver.advance(self.problem, self.state, self.rng)
+                self.n_passes += 1
+                primal = self._look(progress)
+                score = self._validate()
+                known = math.isfinite(primal)
+                converged = progress.is_finished or (
+                    known and relative(self.tally.gap, self.tally.primal) <= self.tol
+                )
+                record = Record(
+                    self.n_passes,
+                    self.tally.primal if known else math.nan,
+                    self.tally.dual if math.isfinite(self.tally.dual) else math.nan,
+                    self.tally.gap if known else math.nan,
+                    self.oracle_calls,
+                    self.seconds,
+                    score,
+                )
+                self.tally.history.append(record)
+                event = Iteration(record, progress.gap_estimate, self.state.w, self.snapshot)
+                stop = [callback(event) for callback in callbacks]
+                if converged:
+                    return "converged"
+                if any(stop):
+                    return "interrupted"
+                if patience is not None and self.tally.since_validation >= patience:
+                    return "patience"
+                if time_budget is not None and self.seconds >= time_budget:
+                    return "time_budget"
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "max_iter"
+
+    def _look(self, progress: Progress) -> float:
+        """Take in what the pass found out; return the primal if it is known at this pass."""
+        tally = self.tally
+        if math.isfinite(progress.dual):
+            tally.dual = max(tally.dual, progress.dual)
+        if progress.w is not None and math.isfinite(progress.primal):
+            tally.offer(progress.w, progress.primal)
+            return progress.primal
+        if not self.solver.minimizes or not self._is_worth_checking(progress):
+            return math.nan
+        return self._certify()
+
+    def _is_worth_checking(self, progress: Progress) -> bool:
+        if self.n_passes >= self.tally.next_check:
+            return True
+        estimate = progress.gap_estimate
+        return (
+            estimate <= self.tol * abs(self.tally.dual + estimate) and self.n_passes > self.checked
+        )
+
+    checked = 0
+
+    def _certify(self) -> float:
+        """Compute the primal of the solver's iterates; return the lowest."""
+        lowest = math.inf
+        for w, dual in self.solver.iterates(self.problem, self.state):
+            primal = self.problem.primal(w)
+            lowest = min(lowest, primal)
+            self.tally.offer(w, primal)
+            if math.isfinite(dual):
+                self.tally.dual = max(self.tally.dual, dual)
+        # A certificate costs about half a pass: look at passes 1, 2, 3, 5, 8, 12, 18, ... and when
+        # the running sum says so, but then not again at once.
+        self.tally.next_check = self.n_passes + max(1, self.n_passes // 2)
+        self.checked = self.n_passes + self.n_passes // 40
+        return lowest
+
+    def _validate(self) -> float:
+        if self.validate is None:
+            return math.nan
+        w = self.solver.iterates(self.problem, self.state)[0][0]
+        score = float(self.validate(w))
+        if score > self.tally.validation:
+            self.tally.validation = score
+            self.tally.since_validation = 0
+            self.w_validated = w.copy()
+        else:
+            self.tally.since_validation += 1
+        return score
+
+    w_validated: np.ndarray | None = None
+
+    def finish(self, status: str, patience: int | None) -> Result:
+        tally = self.tally
+        try:
+            if patience is not None and self.w_validated is not None:
+                tally.w = self.w_validated
+                tally.primal = self.problem.primal(tally.w) if self.solver.minimizes else math.nan
+            elif not self.solver.minimizes:
+                tally.w, tally.primal = (
+                    self.solver.iterates(self.problem, self.state)[0][0],
+                    math.nan,
+                )
+            elif status != "converged":
+                self._certify()
+        except KeyboardInterrupt:  # asked twice: no last look
+            status = "interrupted"
+        if tally.w is None:
+            tally.w, tally.primal = self.state.w, math.nan
+        return Result(
+            w=tally.w.copy(),
+            primal=tally.primal,
+            dual=tally.dual if math.isfinite(tally.dual) else math.nan,
+            gap=tally.gap,
+            status=status,
+            n_iter=self.n_passes,
+            n_oracle_calls=self.oracle_calls,
+            seconds=self.seconds,
+            history=tally.history,
+            solver=self.solver.name,
+        )
+
+    def snapshot(self) -> Snapshot:
+        tally = self.tally
+        meta = {
+            "solver": self.solver.name,
+            "n_passes": self.n_passes,
+            "checked": self.checked,
+            "seconds": self.seconds,
+            "oracle_calls": self.oracle_calls,
+            "lam": self.problem.lam,
+            "rng": self.rng.bit_generator.state,
+            "tally": {
+                name: getattr(tally, name)
+                for name in ("primal", "dual", "validation", "since_validation", "next_check")
+            },
+            "history": [asdict(record) for record in tally.history],
+        }
+        arrays = {f"state.{name}": array for name, array in self.state.arrays().items()}
+        if tally.w is not None:
+            arrays["best.w"] = tally.w
+        if self.w_validated is not None:
+            arrays["validated.w"] = self.w_validated
+        return Snapshot(meta, arrays)
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        meta, arrays = snapshot.meta, snapshot.arrays
+        if meta["solver"] != self.solver.name:
+            raise ValueError(
+                f"The checkpoint is of solver {meta['solver']!r}, not of {self.solver.name!r}."
+            )
+        if meta["lam"] != self.problem.lam or len(arrays["state.w"]) != self.problem.n_weights:
+            raise ValueError("The checkpoint is of another problem (other C, data or features).")
+        prefix = "state."
+        self.state = self.solver.state_class.from_arrays(
+            {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
+        )
+        self.n_passes = meta["n_passes"]
+        self.checked = meta["checked"]
+        self.seconds_before = meta["seconds"]
+        self.calls_before = meta["oracle_calls"]
+        self.rng.bit_generator.state = meta["rng"]
+        history = [Record(**record) for record in meta["history"]]
+        self.tally = _Tally(**meta["tally"], history=history)
+        self.tally.w = arrays["best.w"].copy() if "best.w" in arrays else None
+        if "validated.w" in arrays:
+            self.w_validated = arrays["validated.w"].copy()

@@ -1,0 +1,279 @@
+"""Chains: a label a position, scored by the position's features and by neighbouring labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.costs.tables import PartCost
+from maxmargin.generic import (
+    add_difference,
+    add_row,
+    add_scores,
+    difference_potentials,
+    implements,
+    margin_error,
+    maximize,
+    n_weights,
+    output_cost,
+    output_size,
+    output_sizes,
+    potentials,
+    row_product,
+    truths,
+    workspace,
+)
+from maxmargin.inference.chain_best import best_path
+from maxmargin.structures.features import as_features, frozen
+
+
+class ChainLayout(NamedTuple):
+    """Where the blocks of w begin; a block that is switched off has no cells.
+
+    w = [weights (n_columns, n_labels) | bias | transitions (from, to) | start | end].
+    """
+
+    n_columns: int
+    n_labels: int
+    bias: int
+    transitions: int
+    start: int
+    end: int
+    size: int
+
+
+def chain_layout(
+    n_columns: int,
+    n_labels: int,
+    bias: bool = True,
+    transitions: bool = True,
+    start: bool = True,
+    end: bool = True,
+) -> ChainLayout:
+    """Lay out the weights of a chain."""
+    sizes = [n_columns * n_labels, bias * n_labels, transitions * n_labels**2, start * n_labels]
+    places = np.cumsum([*sizes, end * n_labels]).tolist()
+    return ChainLayout(int(n_columns), int(n_labels), *(int(place) for place in places))
+
+
+class ChainData(NamedTuple):
+    """Sequences to label, their positions stacked: sequence i is rows offsets[i]:offsets[i+1].
+
+    ``borders[i]`` tells whether sequence i begins, and ends, where a sentence does: a piece that was
+    cut out of a longer one has no start or end bias there. Barriers are 0 where allowed and -inf
+    where not: ``edge_barrier`` has the transitions in its first n_labels rows, then start, then end;
+    ``node_barrier`` has no rows where every label is allowed everywhere.
+    """
+
+    features: Any
+    offsets: Any  # (n_examples + 1,) int64
+    labels: Any  # (n_positions,) int32
+    borders: Any  # (n_examples, 2) int8
+    layout: ChainLayout
+    edge_barrier: Any  # (n_labels + 2, n_labels)
+    node_barrier: Any  # (n_positions or 0, n_labels)
+
+
+class ChainPotentials(NamedTuple):
+    """Potentials of one sequence, and room for the search of its best labelling."""
+
+    unary: Any  # (longest, n_labels)
+    edges: Any  # (n_labels + 2, n_labels): transitions, start, end
+    augmented: Any  # (longest, n_labels)
+    delta: Any  # (longest, n_labels)
+
+
+def chain_data(
+    X: Any,
+    offsets: Any,
+    labels: Any,
+    layout: ChainLayout,
+    borders: Any = None,
+    edge_barrier: Any = None,
+    node_barrier: Any = None,
+) -> ChainData:
+    """Wrap validated stacked features and encoded labels."""
+    n_labels = layout.n_labels
+    if borders is None:
+        borders = np.ones((len(offsets) - 1, 2))
+    if edge_barrier is None:
+        edge_barrier = np.zeros((n_labels + 2, n_labels))
+    if node_barrier is None:
+        node_barrier = np.zeros((0, n_labels))
+    return ChainData(
+        as_features(X),
+        frozen(offsets, np.int64),
+        frozen(labels, np.int32),
+        frozen(borders, np.int8),
+        layout,
+        frozen(edge_barrier, np.float64),
+        frozen(node_barrier, np.float64),
+    )
+
+
+@implements(n_weights, ChainData)
+def _n_weights(data):
+    return data.layout.size
+
+
+@implements(output_sizes, ChainData)
+def _output_sizes(data):
+    return np.diff(data.offsets)
+
+
+@implements(truths, ChainData)
+def _truths(data):
+    return data.labels
+
+
+@implements(workspace, ChainData)
+def _workspace(data):
+    longest = int(np.diff(data.offsets).max(initial=1))
+    n_labels = data.layout.n_labels
+    nodes = [np.zeros((longest, n_labels)) for _ in range(3)]
+    return ChainPotentials(nodes[0], np.zeros((n_labels + 2, n_labels)), nodes[1], nodes[2])
+
+
+@implements(output_size, ChainData)
+def _output_size(data, i):
+    return data.offsets[i + 1] - data.offsets[i]
+
+
+@implements(potentials, ChainData)
+def _potentials(data, i, w, scale, theta):
+    layout = data.layout
+    n_labels = layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    has_bias = layout.transitions > layout.bias
+    for t in range(length):
+        for k in range(n_labels):
+            theta.unary[t, k] = scale * w[layout.bias + k] if has_bias else 0.0
+    add_scores(data.features, first, length, scale, w, n_labels, theta.unary)
+    if data.node_barrier.shape[0] > 0:
+        for t in range(length):
+            for k in range(n_labels):
+                theta.unary[t, k] += data.node_barrier[first + t, k]
+    for row in range(n_labels + 2):
+        # The rows of `edges` lie in w one after the other, each block if it is there.
+        present = layout.start > layout.transitions
+        here = layout.transitions + row * n_labels
+        barrier = 1
+        if row == n_labels:
+            present = data.borders[i, 0] > 0 and layout.end > layout.start
+            here = layout.start
+            barrier = data.borders[i, 0]
+        elif row > n_labels:
+            present = data.borders[i, 1] > 0 and layout.size > layout.end
+            here = layout.end
+            barrier = data.borders[i, 1]
+        for k in range(n_labels):
+            theta.edges[row, k] = data.edge_barrier[row, k] if barrier else 0.0
+        if present:
+            for k in range(n_labels):
+                theta.edges[row, k] += scale * w[here + k]
+
+
+@implements(difference_potentials, ChainData)
+def _difference_potentials(data, i, outputs, at, spare, theta):
+    layout = data.layout
+    n_labels = layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    has_bias = layout.transitions > layout.bias
+    for t in range(length):
+        for k in range(n_labels):
+            theta.unary[t, k] = 0.0
+    for s in range(length):
+        truth, label = data.labels[first + s], outputs[at + s]
+        if truth != label:
+            for t in range(length):
+                product = row_product(data.features, first + s, first + t) + has_bias
+                theta.unary[t, truth] += product
+                theta.unary[t, label] -= product
+    theta.edges[:] = 0.0
+    if layout.start > layout.transitions:
+        for t in range(1, length):
+            theta.edges[data.labels[first + t - 1], data.labels[first + t]] += 1.0
+            theta.edges[outputs[at + t - 1], outputs[at + t]] -= 1.0
+    if data.borders[i, 0] > 0 and layout.end > layout.start:
+        theta.edges[n_labels, data.labels[first]] += 1.0
+        theta.edges[n_labels, outputs[at]] -= 1.0
+    if data.borders[i, 1] > 0 and layout.size > layout.end:
+        theta.edges[n_labels + 1, data.labels[first + length - 1]] += 1.0
+        theta.edges[n_labels + 1, outputs[at + length - 1]] -= 1.0
+
+
+@implements(margin_error, ChainData)
+def _margin_error(data, i, theta, outputs, at):
+    n_labels = data.layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    # Parts that both labellings share are left out: fast, and exactly 0 where they are equal.
+    error = 0.0
+    before = truth_before = n_labels  # the row of start biases
+    for t in range(length):
+        label, truth = outputs[at + t], data.labels[first + t]
+        if label != truth:
+            error += theta.unary[t, label] - theta.unary[t, truth]
+        if label != truth or before != truth_before:
+            error += theta.edges[before, label] - theta.edges[truth_before, truth]
+        before, truth_before = np.int64(label), np.int64(truth)
+    if before != truth_before:
+        error += theta.edges[n_labels + 1, before] - theta.edges[n_labels + 1, truth_before]
+    return error
+
+
+@implements(add_difference, ChainData)
+def _add_difference(data, i, outputs, at, scale, w):
+    layout = data.layout
+    n_labels = layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    has_bias = layout.transitions > layout.bias
+    has_transitions = layout.start > layout.transitions
+    for t in range(length):
+        truth, label = data.labels[first + t], outputs[at + t]
+        if truth != label:
+            add_row(data.features, first + t, truth, scale, w, n_labels)
+            add_row(data.features, first + t, label, -scale, w, n_labels)
+            if has_bias:
+                w[layout.bias + truth] += scale
+                w[layout.bias + label] -= scale
+        if has_transitions and t > 0:
+            here = layout.transitions
+            w[here + data.labels[first + t - 1] * n_labels + truth] += scale
+            w[here + outputs[at + t - 1] * n_labels + label] -= scale
+    if data.borders[i, 0] > 0 and layout.end > layout.start:
+        w[layout.start + data.labels[first]] += scale
+        w[layout.start + outputs[at]] -= scale
+    if data.borders[i, 1] > 0 and layout.size > layout.end:
+        w[layout.end + data.labels[first + length - 1]] += scale
+        w[layout.end + outputs[at + length - 1]] -= scale
+
+
+@implements(maximize, ChainData, PartCost)
+def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    n_labels = data.layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    # Scaling the unary potentials by a / score_scale leaves the transitions as they are. Without a
+    # score, a tilt so large that scores only break ties stands for it.
+    factor = cost_scale * cost.scale[i] / max(score_scale, 1e-9)
+    for t in range(length):
+        truth = data.labels[first + t]
+        for k in range(n_labels):
+            theta.augmented[t, k] = theta.unary[t, k] + factor * cost.matrix[truth, k]
+    best_path(
+        theta.augmented[:length],
+        theta.edges[:n_labels],
+        theta.edges[n_labels],
+        theta.edges[n_labels + 1],
+        theta.delta,
+        outputs[at : at + length],
+    )
+
+
+@implements(output_cost, ChainData, PartCost)
+def _output_cost_part(data, cost, i, outputs, at):
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    total = 0.0
+    for t in range(length):
+        total += cost.matrix[data.labels[first + t], outputs[at + t]]
+    return cost.scale[i] * total

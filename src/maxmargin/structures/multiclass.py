@@ -1,0 +1,145 @@
+"""Classes: phi(x, y) puts x, and a constant, into the rows of class y."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.costs.tables import PartCost, WholeCost
+from maxmargin.generic import (
+    add_difference,
+    add_row,
+    add_scores,
+    difference_potentials,
+    implements,
+    margin_error,
+    maximize,
+    n_weights,
+    output_cost,
+    output_size,
+    output_sizes,
+    potentials,
+    row_product,
+    truths,
+    workspace,
+)
+from maxmargin.structures.features import as_features, frozen
+
+
+class MulticlassData(NamedTuple):
+    """Examples to classify. w = [weights (n_columns, n_labels) | bias (n_labels)]."""
+
+    features: Any
+    labels: Any  # (n_examples,) int32
+    n_columns: int
+    n_labels: int
+    has_bias: int
+
+
+class ClassPotentials(NamedTuple):
+    """Scores of the classes of one example."""
+
+    scores: Any  # (1, n_labels)
+
+
+def multiclass_data(X: Any, labels: Any, n_labels: int, bias: bool = True) -> MulticlassData:
+    """Wrap a validated matrix and encoded labels."""
+    return MulticlassData(
+        as_features(X), frozen(labels, np.int32), int(X.shape[1]), int(n_labels), int(bias)
+    )
+
+
+@implements(n_weights, MulticlassData)
+def _n_weights(data):
+    return (data.n_columns + data.has_bias) * data.n_labels
+
+
+@implements(output_sizes, MulticlassData)
+def _output_sizes(data):
+    return np.ones(len(data.labels), dtype=np.int64)
+
+
+@implements(truths, MulticlassData)
+def _truths(data):
+    return data.labels
+
+
+@implements(workspace, MulticlassData)
+def _workspace(data):
+    return ClassPotentials(np.zeros((1, data.n_labels)))
+
+
+@implements(output_size, MulticlassData)
+def _output_size(data, i):
+    return 1
+
+
+@implements(potentials, MulticlassData)
+def _potentials(data, i, w, scale, theta):
+    bias = data.n_columns * data.n_labels
+    for k in range(data.n_labels):
+        theta.scores[0, k] = scale * w[bias + k] if data.has_bias else 0.0
+    add_scores(data.features, i, 1, scale, w, data.n_labels, theta.scores)
+
+
+@implements(difference_potentials, MulticlassData)
+def _difference_potentials(data, i, outputs, at, spare, theta):
+    square = row_product(data.features, i, i) + data.has_bias
+    theta.scores[:] = 0.0
+    theta.scores[0, data.labels[i]] += square
+    theta.scores[0, outputs[at]] -= square
+
+
+@implements(margin_error, MulticlassData)
+def _margin_error(data, i, theta, outputs, at):
+    return theta.scores[0, outputs[at]] - theta.scores[0, data.labels[i]]
+
+
+@implements(add_difference, MulticlassData)
+def _add_difference(data, i, outputs, at, scale, w):
+    truth, label = data.labels[i], outputs[at]
+    if label == truth:
+        return
+    add_row(data.features, i, truth, scale, w, data.n_labels)
+    add_row(data.features, i, label, -scale, w, data.n_labels)
+    if data.has_bias:
+        bias = data.n_columns * data.n_labels
+        w[bias + truth] += scale
+        w[bias + label] -= scale
+
+
+@implements(maximize, MulticlassData, PartCost)
+def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    truth = data.labels[i]
+    best = -np.inf
+    outputs[at] = 0
+    for k in range(data.n_labels):
+        price = cost.scale[i] * cost.matrix[truth, k]
+        value = score_scale * theta.scores[0, k] + cost_scale * price
+        if value > best:
+            best = value
+            outputs[at] = k
+
+
+@implements(output_cost, MulticlassData, PartCost)
+def _output_cost_part(data, cost, i, outputs, at):
+    return cost.scale[i] * cost.matrix[data.labels[i], outputs[at]]
+
+
+@implements(maximize, MulticlassData, WholeCost)
+def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    truth = data.labels[i]
+    best = -np.inf
+    outputs[at] = 0
+    for k in range(data.n_labels):
+        price = cost.price[i] if k != truth else 0.0
+        value = score_scale * theta.scores[0, k] + cost_scale * price
+        if value > best:
+            best = value
+            outputs[at] = k
+
+
+@implements(output_cost, MulticlassData, WholeCost)
+def _output_cost_whole(data, cost, i, outputs, at):
+    return cost.price[i] if outputs[at] != data.labels[i] else 0.0

@@ -1,0 +1,46 @@
+"""Margin rescaling: psi = h + g."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numba.extending import register_jitable
+
+from maxmargin.surrogates.base import BuiltinSurrogate
+
+KIND = 0
+
+
+@dataclass(frozen=True)
+class MarginRescaling:
+    """psi(h, g) = h + g: an output must be beaten by a margin equal to its cost.
+
+    Examples
+    --------
+    >>> MarginRescaling().compiled()
+    BuiltinSurrogate(kind=0, p=0.0, q=0.0)
+    """
+
+    is_convex: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
+
+    def compiled(self) -> BuiltinSurrogate:
+        """Return the surrogate as solvers read it."""
+        return BuiltinSurrogate(KIND, 0.0, 0.0)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that make an equal surrogate (there are none)."""
+        return {}
+
+
+@register_jitable
+def psi(p, q, h, g):
+    """Return (psi, dpsi/dh, dpsi/dg)."""
+    return h + g, 1.0, 1.0
+
+
+@register_jitable
+def conjugate(p, q, slope, g):
+    """Return psi* at the only slope there is, 1."""
+    return -g
