@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin.solvers import simplex_qp
-from maxmargin.solvers.simplex_qp import ball_master, solve_ball, solve_simplex
+from maxmargin.solvers import ball_qp, simplex_qp
+from maxmargin.solvers.ball_qp import ball_master, solve_ball
+from maxmargin.solvers.simplex_qp import solve_simplex
 
 
 def conic(P, q, A, b, cones):
@@ -253,7 +254,7 @@ def test_ball_starts_warm(rng, monkeypatch):
     planes, linear = rng.normal(size=(60, 100)) + 0.5, rng.random(60)
     gram, alpha, n_solves = planes @ planes.T, np.zeros(60), []
     monkeypatch.setattr(
-        simplex_qp, "solve_simplex", lambda *a: n_solves.append(1) or solve_simplex(*a)
+        ball_qp, "solve_simplex", lambda *a: n_solves.append(1) or solve_simplex(*a)
     )
     first = ball_master(gram, linear, 1.0, alpha, 1e-9)
     n_cold = len(n_solves)
