@@ -20,9 +20,13 @@ class Cost(Protocol):
     model files.
     """
 
-    def tables(self, classes: np.ndarray, sizes: np.ndarray) -> PartCost | WholeCost: ...
+    def tables(self, classes: np.ndarray, sizes: np.ndarray) -> PartCost | WholeCost:
+        """Return the loss as compiled code reads it."""
+        ...
 
-    def parameters(self) -> dict[str, Any]: ...
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that make an equal cost."""
+        ...
 
 
 def largest_cost(tables: PartCost | WholeCost, truth: np.ndarray, i: int) -> float:

@@ -5,11 +5,24 @@ from __future__ import annotations
 from maxmargin.structures import chain_zero_one as _chain_zero_one  # noqa: F401  (registers)
 from maxmargin.structures.chain import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
+from maxmargin.structures.user import OwnCost, Structure, UserData
+
+#: Structures by name, as the generic functions know them. A new one is a file of its own, a line
+#: here and a line in `maxmargin.testing.tiny`, by which the contract tests find it.
+STRUCTURES: dict[str, type] = {
+    "multiclass": MulticlassData,
+    "chain": ChainData,
+    "user": UserData,
+}
 
 __all__ = [
+    "STRUCTURES",
     "ChainData",
     "ChainLayout",
     "MulticlassData",
+    "OwnCost",
+    "Structure",
+    "UserData",
     "chain_data",
     "chain_layout",
     "multiclass_data",

@@ -35,12 +35,12 @@ class MarginRescaling:
 
 
 @register_jitable
-def psi(p, q, h, g):
+def psi(p: float, q: float, h: float, g: float) -> tuple[float, float, float]:
     """Return (psi, dpsi/dh, dpsi/dg)."""
     return h + g, 1.0, 1.0
 
 
 @register_jitable
-def conjugate(p, q, slope, g):
+def conjugate(p: float, q: float, slope: float, g: float) -> float:
     """Return psi* at the only slope there is, 1."""
     return -g
