@@ -1,0 +1,365 @@
+"""The base class of all estimators: it owns the run, a subclass owns what X and Y mean.
+
+A subclass writes these hooks; everything public here is built on them.
+
+=====================  ============================================================================
+`_encode`              X, Y -> `Training`: validated, labels as integers, cost tables, weights
+`_encode_inputs`       X -> data to predict on: as in `_encode`, true labels all 0
+`_decode`              cells of all outputs -> what `predict` returns
+`_unpack`              w -> coef_, intercept_, ...: views of w, so that w is the only truth
+`_prediction_cost`     data -> a cost that weighs nothing (default: a table of zeros)
+`_largest_costs`       Training -> the largest cost an output of each example can have (for `score`)
+`_fitted_state`        extra things a model file must hold; `_restore_fitted` takes them back
+`_param_to_state`      one parameter as a model file holds it; `_param_from_state` takes it back
+`_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
+`_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
+`_layout`              what the cells of w mean (classes, features): equal layouts can share w
+=====================  ============================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin import prediction
+from maxmargin.estimators import online, storage
+from maxmargin.estimators.checkpoint import bind_callbacks, read_checkpoint
+from maxmargin.estimators.path import PathResult, regularization_path
+from maxmargin.estimators.progress import ProgressLine
+from maxmargin.estimators.settings import Settings, check_settings, generator, n_threads
+from maxmargin.estimators.training import Training
+from maxmargin.estimators.warm import Memory, recall
+from maxmargin.persistence import save_estimator
+from maxmargin.problem import lam_from_C
+from maxmargin.solvers import Result, run
+
+__all__ = ["BaseSVM", "Training"]
+
+
+class BaseSVM(BaseEstimator):
+    """Common parameters, and `fit` to `save` on the hooks of a subclass.
+
+    Minimises lam/2 |w|^2 + 1/n sum_i s_i max_y psi(h_i(y), g_i(y)) with lam = 1/(C n).
+
+    Parameters
+    ----------
+    C : float > 0
+        Weight of the training losses against |w|^2/2, as in scikit-learn's LinearSVC.
+    cost : str or object
+        Task loss: a name in `maxmargin.costs.COSTS` or such an object.
+    surrogate : str or object
+        What is minimised in place of the cost: a name in `maxmargin.surrogates.SURROGATES`.
+    solver : str or Solver
+        A name in `maxmargin.solvers.SOLVERS`, or a solver with options of your choice.
+    tol : float >= 0
+        Relative gap (primal - dual) / primal to stop at.
+    max_iter : int
+        Most passes over the examples.
+    time_budget : float or None
+        Most seconds, looked at between passes.
+    patience : int or None
+        Stop when the score on `eval_set` has not risen for so many passes, and keep the weights
+        that scored best.
+    n_jobs : int or None
+        Threads for prediction, certificates and batch oracles (None: 1, -1: all). Never changes a
+        result.
+    random_state : int, Generator, RandomState or None
+    warm_start : bool
+        Let `fit` go on where the last one ended: with its dual on the same data, with its weights
+        on other data.
+    callbacks : list of callables or None
+        Called with an `Iteration` after each pass; one that returns True stops the run.
+    verbose : int
+        1 prints a line to stderr whenever the gap was computed, 2 after every pass.
+
+    Attributes
+    ----------
+    result_ : Result
+        Weights, primal, dual, gap, status, history.
+    classes_ : ndarray
+    n_iter_ : int
+    """
+
+    result_: Result
+    classes_: np.ndarray
+    n_features_in_: int
+    _memory: Memory | None = None
+    _online: online.OnlineRun | None = None
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        cost: Any = "hamming",
+        surrogate: Any = "margin",
+        solver: Any = "bcfw",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_budget: float | None = None,
+        patience: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        callbacks: Sequence[Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.cost = cost
+        self.surrogate = surrogate
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_budget = time_budget
+        self.patience = patience
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    # -- hooks: what a subclass must write -------------------------------------------------------
+
+    def _encode(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        reset: bool,
+        classes: Iterable[Any] | None = None,
+        weighted: bool = True,
+    ) -> Training:
+        """Validate X and Y and return them encoded, changing nothing that was passed in.
+
+        reset : learn classes_, n_features_in_ and any vocabulary anew (True: `fit`), or use those
+            at hand and refuse what does not fit them (False: `score`, `eval_set`, `partial_fit`)
+        classes : labels given by `partial_fit`, in place of the parameter of that name
+        weighted : False leaves class_weight out (for `score`)
+        """
+        raise TypeError(f"{type(self).__name__} does not say how to encode X and Y.")
+
+    def _encode_inputs(self, X: Any) -> Any:
+        """Validate X against the fitted model and return data to predict on."""
+        raise TypeError(f"{type(self).__name__} does not say how to encode X.")
+
+    def _decode(self, cells: np.ndarray, data: Any) -> Any:
+        """Return outputs as the user knows them, from the cells of all of them."""
+        raise TypeError(f"{type(self).__name__} does not say how to decode outputs.")
+
+    def _unpack(self, w: np.ndarray) -> None:
+        """Set coef_ and its like as views of w."""
+        raise TypeError(f"{type(self).__name__} does not say what its weights mean.")
+
+    # -- hooks with a default --------------------------------------------------------------------
+
+    def _prediction_cost(self, data: Any) -> Any:
+        """Return a cost that weighs nothing: its type chooses the oracle."""
+        return prediction.free_cost(data, len(self.classes_))
+
+    def _largest_costs(self, training: Training) -> np.ndarray:
+        """Return the largest cost an output of each example can have, which normalises `score`."""
+        return prediction.largest_costs(training.data, training.cost)
+
+    def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
+        """Return the function w -> 1 - mean normalised cost on (X, Y)."""
+        training = self._encode(X, Y, sample_weight, reset=False, weighted=False)
+        largest = self._largest_costs(training)
+        free = self._prediction_cost(training.data)
+        n_jobs = n_threads(self.n_jobs)
+
+        def score(w: np.ndarray) -> float:
+            _, costs = prediction.best_outputs(training.data, w, free, training.cost, n_jobs)
+            return prediction.mean_score(costs, largest, training.weight)
+
+        return score
+
+    def _stratification(self, Y: Any) -> np.ndarray | None:
+        """Return one class an example for `path` to stratify its folds by; None for plain folds."""
+        return None
+
+    def _layout(self) -> Any:
+        """Return what the cells of w mean, as a value that can be compared."""
+        return [list(self.classes_), self.n_features_in_]
+
+    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return (meta, arrays) of what was fitted besides result_; extend it in a subclass."""
+        return storage.common_state(self)
+
+    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Take back what `_fitted_state` gave; called before `_unpack`."""
+        storage.restore_common(self, meta)
+
+    def _param_to_state(self, name: str, value: Any) -> Any:
+        """Return a parameter as a model file can hold it (names, numbers, text, containers)."""
+        return storage.param_to_state(name, value)
+
+    def _param_from_state(self, name: str, value: Any) -> Any:
+        """Return the parameter that `_param_to_state` was given."""
+        return storage.param_from_state(name, value)
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, Any] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from examples.
+
+        Parameters
+        ----------
+        X, Y : inputs and their true outputs, one element an example
+        sample_weight : array of shape (n_examples,) or None
+            s_i >= 0, multiplies the loss of example i.
+        eval_set : (X, Y) or None
+            Held-out examples, scored after each pass; see `patience`.
+        resume : path or None
+            A file that a `Checkpoint` wrote during a fit of these data with these parameters: go on
+            there, and end where that fit would have ended.
+
+        Returns
+        -------
+        self
+        """
+        settings = check_settings(self)
+        self._check_eval_set(eval_set)
+        before = (self._memory, self._layout()) if self._memory is not None else None
+        training = self._encode(X, Y, sample_weight, reset=True)
+        lam = lam_from_C(self.C, training.n_examples)
+        problem = training.problem(settings.surrogate, lam, settings.n_jobs)
+        validate = None if eval_set is None else self._scorer(*eval_set)
+        snapshot = None if resume is None else read_checkpoint(resume, self, problem)
+        state, w = (None, None) if snapshot else recall(self, problem, settings.solver, before)
+        result, state = run(
+            problem,
+            settings.solver,
+            rng=generator(self.random_state),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            time_budget=self.time_budget,
+            state=state,
+            w=w,
+            callbacks=self._bound_callbacks(problem, settings),
+            validate=validate,
+            patience=self.patience,
+            snapshot=snapshot,
+        )
+        self._memory = (
+            Memory.of(problem, settings.solver, state, result) if self.warm_start else None
+        )
+        self._online = None
+        return self._adopt(result)
+
+    def partial_fit(
+        self,
+        X: Any,
+        Y: Any,
+        classes: Iterable[Any] | None = None,
+        sample_weight: Any = None,
+        *,
+        lam: float | None = None,
+        n_total: int | None = None,
+    ) -> Self:
+        """Make one pass over a batch of examples, going on from the earlier ones.
+
+        Only for online solvers.
+
+        Parameters
+        ----------
+        X, Y, sample_weight : a batch of examples, as in `fit`
+        classes : all labels there will be; needed at the first call unless the parameter is set
+        lam : regularisation, or None
+        n_total : number of examples there will be in all, or None; lam is then 1/(C n_total). A
+            solver that minimises the objective needs one of `lam` and `n_total`.
+        """
+        settings = check_settings(self)
+        lam = online.batch_lam(self, settings.solver, lam, n_total)
+        first = self._online is None
+        if first and classes is None and getattr(self, "classes", None) is None:
+            raise ValueError("classes must be given at the first call of partial_fit.")
+        training = self._encode(X, Y, sample_weight, reset=first, classes=classes)
+        problem = training.problem(settings.surrogate, lam, settings.n_jobs)
+        if self._online is None:
+            self._online = online.OnlineRun(settings.solver, generator(self.random_state))
+        self._memory = None
+        return self._adopt(self._online.advance(problem))
+
+    def path(
+        self,
+        X: Any,
+        Y: Any,
+        Cs: Iterable[float],
+        cv: Any = None,
+        scoring: Any = None,
+        sample_weight: Any = None,
+    ) -> PathResult:
+        """Fit along increasing C, each from the dual of the one before; this estimator is unchanged.
+
+        Parameters
+        ----------
+        X, Y, sample_weight : as in `fit`
+        Cs : values of C, in any order
+        cv : None (no validation), number of folds, or a scikit-learn splitter
+        scoring : None (`score`), or what scikit-learn's `check_scoring` takes
+        """
+        return regularization_path(self, X, Y, Cs, cv, scoring, sample_weight)
+
+    def _bound_callbacks(self, problem: Any, settings: Settings) -> list[Any]:
+        callbacks = list(self.callbacks or ())
+        if self.verbose:
+            callbacks.append(ProgressLine(every_pass=self.verbose > 1))
+        return bind_callbacks(callbacks, self, problem)
+
+    def _check_eval_set(self, eval_set: Any) -> None:
+        if self.patience is not None and eval_set is None:
+            raise ValueError("patience needs an eval_set to look at; got eval_set=None.")
+        if eval_set is not None and not (isinstance(eval_set, tuple) and len(eval_set) == 2):
+            raise TypeError(f"eval_set must be a pair (X, Y), got {type(eval_set).__name__}.")
+
+    def _adopt(self, result: Result) -> Self:
+        self.result_ = result
+        self.n_iter_ = result.n_iter
+        self._unpack(result.w)
+        return self
+
+    # -- using -----------------------------------------------------------------------------------
+
+    def _best_cells(self, data: Any) -> np.ndarray:
+        """Return the cells of the best outputs of encoded inputs."""
+        free = self._prediction_cost(data)
+        jobs = n_threads(self.n_jobs)
+        return prediction.best_outputs(data, self.result_.w, free, n_jobs=jobs)[0]
+
+    def predict(self, X: Any) -> Any:
+        """Return the best output of every input."""
+        check_is_fitted(self, "result_")
+        data = self._encode_inputs(X)
+        return self._decode(self._best_cells(data), data)
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """Return 1 - the mean of the cost as a share of the largest cost possible."""
+        check_is_fitted(self, "result_")
+        return self._scorer(X, Y, sample_weight)(self.result_.w)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, which `maxmargin.load` reads."""
+        check_is_fitted(self, "result_")
+        save_estimator(path, self)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return (meta, arrays): parameters and fitted state, for a model file."""
+        return storage.to_state(self)
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Return the estimator whose `to_state` gave these."""
+        return storage.from_state(cls, meta, arrays)

@@ -1,0 +1,100 @@
+"""Checkpoints: a run written to a file now and then, and taken up again from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from maxmargin.estimators.settings import check_number
+from maxmargin.estimators.storage import params_to_state
+from maxmargin.estimators.warm import digest, fingerprint
+from maxmargin.persistence import read, write
+from maxmargin.problem import Problem
+from maxmargin.solvers import Iteration, Snapshot
+
+#: Parameters that a resumed run may change: they move the end of a run, or change no result.
+FREE = frozenset({"max_iter", "time_budget", "n_jobs", "callbacks", "verbose", "warm_start"})
+
+
+class Checkpoint:
+    """A callback that writes the run to a file, for ``fit(X, Y, resume=path)``.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; each checkpoint replaces the one before, in one step.
+    every : int
+        Passes between two checkpoints.
+
+    Examples
+    --------
+    >>> import os, tempfile, warnings
+    >>> from maxmargin import Checkpoint, MulticlassSVM
+    >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "b"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run.mm")
+    ...     model = MulticlassSVM(random_state=0, callbacks=[Checkpoint(path)]).fit(X, y)
+    ...     again = MulticlassSVM(random_state=0).fit(X, y, resume=path)
+    >>> bool((model.coef_ == again.coef_).all())
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: int = 10) -> None:
+        self.path = path
+        self.every = check_number("every", every, 1, closed=True, integer=True)
+
+    def bind(self, estimator: Any, problem: Problem) -> Callable[[Iteration], None]:
+        """Return the callback of one run."""
+        if problem.truths.dtype == object:
+            raise TypeError(
+                "Checkpoint: outputs that are Python objects cannot be written to a file."
+            )
+        owner = {
+            "estimator": type(estimator).__name__,
+            "params": params_to_state(estimator),
+            "layout": digest(estimator._layout()),
+            "fingerprint": fingerprint(problem),
+        }
+
+        def write_snapshot(event: Iteration) -> None:
+            if event.record.pass_ % self.every == 0:
+                snapshot = event.snapshot()
+                meta = {"owner": owner, "run": snapshot.meta}
+                write(self.path, "checkpoint", meta, snapshot.arrays)
+
+        return write_snapshot
+
+
+def bind_callbacks(callbacks: list[Any], estimator: Any, problem: Problem) -> list[Any]:
+    """Return callbacks as `run` calls them; those with a method `bind` are told of the run."""
+    return [
+        callback.bind(estimator, problem) if hasattr(callback, "bind") else callback
+        for callback in callbacks
+    ]
+
+
+def read_checkpoint(path: str | os.PathLike[str], estimator: Any, problem: Problem) -> Snapshot:
+    """Return the run of a checkpoint, refused unless it is of this estimator and this problem."""
+    document = read(path, kind="checkpoint")
+    name, owner = repr(os.fspath(path)), document.meta["owner"]
+    if owner["estimator"] != type(estimator).__name__:
+        raise ValueError(
+            f"{name} is of a {owner['estimator']}, not of a {type(estimator).__name__}."
+        )
+    theirs, ours = owner["params"], params_to_state(estimator)
+    differ = [key for key in ours if key not in FREE and _differ(theirs.get(key), ours[key])]
+    if differ:
+        each = ", ".join(f"{key}={theirs.get(key)!r} there, {ours[key]!r} here" for key in differ)
+        raise ValueError(f"{name} is of a run with other parameters: {each}.")
+    same_layout = owner["layout"] == digest(estimator._layout())
+    if not same_layout or owner["fingerprint"] != fingerprint(problem):
+        raise ValueError(f"{name} is of a run on other data, so it cannot be resumed on these.")
+    return Snapshot(document.meta["run"], document.arrays)
+
+
+def _differ(a: Any, b: Any) -> bool:
+    # A generator moves on while a run draws from it; the checkpoint has its state.
+    if isinstance(a, dict) and isinstance(b, dict) and "rng_state" in a and "rng_state" in b:
+        return False
+    return digest(a) != digest(b)

@@ -1,0 +1,111 @@
+"""The regularisation path: one fit a C, each from the dual of the one before."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+
+from maxmargin.estimators.settings import check_number, check_settings, generator
+from maxmargin.problem import lam_from_C
+from maxmargin.solvers import Result, run
+
+
+@dataclass
+class PathResult:
+    """Fits along C, in increasing order of C.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+    results : list of Result, one a C
+    estimators : list of fitted estimators, one a C
+    scores : ndarray of shape (n_Cs, n_folds), or None without `cv`
+    """
+
+    Cs: np.ndarray
+    results: list[Result]
+    estimators: list[Any]
+    scores: np.ndarray | None = None
+
+    @property
+    def mean_scores(self) -> np.ndarray | None:
+        """Mean score over the folds, one a C."""
+        return None if self.scores is None else self.scores.mean(axis=1)
+
+    @property
+    def best_index(self) -> int | None:
+        """Place of the best mean score; of equals the smallest C."""
+        return None if self.scores is None else int(np.argmax(self.scores.mean(axis=1)))
+
+    @property
+    def best_C(self) -> float | None:
+        """C of the best mean score."""
+        return None if self.best_index is None else float(self.Cs[self.best_index])
+
+    @property
+    def best_estimator(self) -> Any:
+        """The estimator of the best C, fitted on all examples."""
+        return None if self.best_index is None else self.estimators[self.best_index]
+
+
+def regularization_path(
+    estimator: Any, X: Any, Y: Any, Cs: Iterable[float], cv: Any, scoring: Any, sample_weight: Any
+) -> PathResult:
+    """Fit clones of an estimator along C, and score them on held-out folds if asked."""
+    values = np.array(sorted({check_number(f"Cs[{i}]", C) for i, C in enumerate(Cs)}))
+    if len(values) == 0:
+        raise ValueError("Cs is empty; give at least one C.")
+    fitted = fit_along(estimator, X, Y, values, sample_weight)
+    path = PathResult(values, [each.result_ for each in fitted], fitted)
+    if cv is None:
+        return path
+    target = estimator._stratification(Y)
+    splitter = check_cv(cv, target, classifier=target is not None)
+    columns = []
+    for train, test in splitter.split(np.zeros(len(Y)), target):
+        weight = None if sample_weight is None else np.asarray(sample_weight)[train]
+        held_out = _safe_indexing(X, test), _safe_indexing(Y, test)
+        fold = fit_along(
+            estimator, _safe_indexing(X, train), _safe_indexing(Y, train), values, weight
+        )
+        columns.append([check_scoring(each, scoring=scoring)(each, *held_out) for each in fold])
+    path.scores = np.array(columns).T
+    return path
+
+
+def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any) -> list[Any]:
+    """Return one fitted estimator a C, each started from the dual of the one before."""
+    worker = clone(estimator)
+    settings = check_settings(worker)
+    training = worker._encode(X, Y, sample_weight, reset=True)
+    rng = generator(worker.random_state)
+    fitted = []
+    problem, state = None, None
+    for C in Cs:
+        lam = lam_from_C(C, training.n_examples)
+        if problem is None:
+            problem = training.problem(settings.surrogate, lam, settings.n_jobs)
+        else:
+            before, problem = problem.lam, problem.with_lam(lam)
+            settings.solver.adapt(problem, state, before)
+        worker.C = float(C)
+        result, state = run(
+            problem,
+            settings.solver,
+            rng=rng,
+            tol=worker.tol,
+            max_iter=worker.max_iter,
+            time_budget=worker.time_budget,
+            state=state,
+            callbacks=worker._bound_callbacks(problem, settings),
+        )
+        fitted.append(copy.copy(worker)._adopt(result))
+    return fitted

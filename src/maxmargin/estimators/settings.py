@@ -1,0 +1,141 @@
+"""Parameters that all estimators share: names looked up, values checked, before any work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from maxmargin.costs import COSTS, Cost
+from maxmargin.solvers import SOLVERS, Solver
+from maxmargin.surrogates import SURROGATES, Surrogate
+
+
+def unknown(kind: str, name: object, registry: Mapping[str, Any]) -> ValueError:
+    """Return the error for a name that a registry does not have; it says what there is.
+
+    Examples
+    --------
+    >>> unknown("cost", "haming", {"hamming": None, "zero_one": None})
+    ValueError("cost='haming' is not known. There are: 'hamming', 'zero_one'.")
+    """
+    names = ", ".join(repr(known) for known in registry)
+    return ValueError(f"{kind}={name!r} is not known. There are: {names}.")
+
+
+def resolve(kind: str, value: Any, registry: Mapping[str, Any], method: str) -> Any:
+    """Return the object that a parameter stands for: a name in the registry, or the object itself."""
+    if isinstance(value, str):
+        if value not in registry:
+            raise unknown(kind, value, registry)
+        try:
+            return registry[value]()
+        except TypeError as error:
+            name = registry[value].__name__
+            raise ValueError(
+                f"{kind}={value!r} has parameters of its own: pass {kind}={name}(...). ({error})"
+            ) from None
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
+        what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        raise TypeError(
+            f"{kind} must be a name ({', '.join(map(repr, registry))}) or an object with a method "
+            f"{method!r}, got {what}."
+        )
+    return value
+
+
+def resolve_cost(value: Any) -> Cost:
+    """Return the cost that a parameter stands for."""
+    return resolve("cost", value, COSTS, "tables")
+
+
+def resolve_surrogate(value: Any) -> Surrogate:
+    """Return the surrogate that a parameter stands for."""
+    return resolve("surrogate", value, SURROGATES, "compiled")
+
+
+def resolve_solver(value: Any) -> Solver:
+    """Return the solver that a parameter stands for."""
+    return resolve("solver", value, SOLVERS, "advance")
+
+
+def check_number(
+    name: str, value: Any, low: float = 0.0, *, closed: bool = False, integer: bool = False
+) -> Any:
+    """Return a finite number > low (>= low if closed), or raise an error that names it."""
+    kind = Integral if integer else Real
+    wanted = "an integer" if integer else "a number"
+    bound = f"{'>=' if closed else '>'} {low:g}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {wanted} {bound}, got {value!r}.")
+    number = float(value)
+    if not math.isfinite(number) or number < low or (number == low and not closed):
+        raise ValueError(f"{name} must be {wanted} {bound} and finite, got {value!r}.")
+    return int(value) if integer else number
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the source of randomness that `random_state` stands for."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    if random_state is None or isinstance(random_state, Integral):
+        if random_state is not None and random_state < 0:
+            raise ValueError(f"random_state must be >= 0, got {random_state!r}.")
+        return np.random.default_rng(None if random_state is None else int(random_state))
+    raise TypeError(
+        "random_state must be None, an integer, a numpy Generator or a RandomState, got "
+        f"{random_state!r}."
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The common parameters of an estimator, checked and resolved."""
+
+    surrogate: Surrogate
+    solver: Solver
+    n_jobs: int
+
+
+def check_settings(estimator: Any) -> Settings:
+    """Check the common parameters of an estimator."""
+    check_number("C", estimator.C)
+    check_number("tol", estimator.tol, closed=True)
+    check_number("max_iter", estimator.max_iter, 1, closed=True, integer=True)
+    if estimator.time_budget is not None:
+        check_number("time_budget", estimator.time_budget)
+    if estimator.patience is not None:
+        check_number("patience", estimator.patience, 1, closed=True, integer=True)
+    for i, callback in enumerate(estimator.callbacks or ()):
+        if not callable(callback) and not hasattr(callback, "bind"):
+            raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
+    surrogate, solver = resolve_surrogate(estimator.surrogate), resolve_solver(estimator.solver)
+    check_fit_together(solver, surrogate)
+    return Settings(surrogate, solver, n_threads(estimator.n_jobs))
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that n_jobs stands for (None: 1, -1: one a core)."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}.")
+    return int(n_jobs) if n_jobs > 0 else int(effective_n_jobs(n_jobs))
+
+
+def check_fit_together(solver: Solver, surrogate: Surrogate) -> None:
+    """Refuse a solver whose needs the surrogate does not meet; say which solvers would do."""
+    if "convex" not in solver.needs or surrogate.is_convex:
+        return
+    fitting = [name for name, cls in SOLVERS.items() if "convex" not in cls.needs]
+    raise ValueError(
+        f"{type(solver).__name__} needs a convex surrogate, which {type(surrogate).__name__} is "
+        f"not. Solvers that fit: {', '.join(fitting) or 'none'}."
+    )
