@@ -153,9 +153,14 @@ class Problem:
         for first in range(0, self.n_examples, CHUNK):
             yield first, min(first + CHUNK, self.n_examples)
 
-    def over_chunks(self, work: Callable[[int, int, Desk], Any]) -> list[Any]:
-        """Call work(first, last, desk) for every chunk, on n_jobs threads; results in order."""
-        pieces = list(self.chunks())
+    def over_chunks(
+        self, work: Callable[[int, int, Desk], Any], pieces: list[tuple[int, int]] | None = None
+    ) -> list[Any]:
+        """Call work(first, last, desk) for every chunk, on n_jobs threads; results in order.
+
+        ``pieces`` are other chunks than the usual ones; they must not depend on n_jobs either.
+        """
+        pieces = list(self.chunks()) if pieces is None else pieces
         if self.n_jobs == 1 or not self.is_compiled or len(pieces) == 1:
             return [work(first, last, self.desk()) for first, last in pieces]
         n_threads = min(self.n_jobs, len(pieces))

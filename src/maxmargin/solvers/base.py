@@ -80,6 +80,10 @@ class Solver(ABC):
         """Return the weights worth reporting, the preferred ones first, each with its dual value."""
         return [(state.w, math.nan)]
 
+    def primal(self, problem: Problem, w: np.ndarray) -> float:
+        """Return the value at w of what is minimised: P, unless a solver has its own."""
+        return problem.primal(w)
+
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Change a state that was made at regularisation `lam` to the problem's own."""
 

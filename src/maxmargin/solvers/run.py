@@ -215,7 +215,7 @@ class _Loop:
         """Compute the primal of the solver's iterates; return the lowest."""
         lowest = math.inf
         for w, dual in self.solver.iterates(self.problem, self.state):
-            primal = self.problem.primal(w)
+            primal = self.solver.primal(self.problem, w)
             lowest = min(lowest, primal)
             self.tally.offer(w, primal)
             if math.isfinite(dual):
@@ -246,7 +246,9 @@ class _Loop:
         try:
             if patience is not None and self.w_validated is not None:
                 tally.w = self.w_validated
-                tally.primal = self.problem.primal(tally.w) if self.solver.minimizes else math.nan
+                tally.primal = (
+                    self.solver.primal(self.problem, tally.w) if self.solver.minimizes else math.nan
+                )
             elif not self.solver.minimizes:
                 tally.w, tally.primal = (
                     self.solver.iterates(self.problem, self.state)[0][0],
