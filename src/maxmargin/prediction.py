@@ -27,7 +27,19 @@ from maxmargin.problem import CHUNK
 
 
 @register_jitable
-def predict_examples(data, free, cost, first, last, w, theta, y, outputs, places, costs):
+def predict_examples(
+    data: Any,
+    free: Any,
+    cost: Any,
+    first: int,
+    last: int,
+    w: Any,
+    theta: Any,
+    y: Any,
+    outputs: Any,
+    places: Any,
+    costs: Any,
+) -> None:
     """Write the best output of examples first..last-1 to outputs[places[i]:].
 
     ``free`` is a cost only in type: it chooses the oracle and weighs nothing. With room in

@@ -3,5 +3,8 @@
 from __future__ import annotations
 
 from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.checkpoint import Checkpoint
+from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.estimators.path import PathResult
 
-__all__ = ["BaseSVM", "Training"]
+__all__ = ["BaseSVM", "Checkpoint", "MulticlassSVM", "PathResult", "Training"]

@@ -302,7 +302,7 @@ class BaseSVM(BaseEstimator):
         scoring: Any = None,
         sample_weight: Any = None,
     ) -> PathResult:
-        """Fit along increasing C, each from the dual of the one before; this estimator is unchanged.
+        """Fit clones along increasing C, each from the dual of the one before.
 
         Parameters
         ----------

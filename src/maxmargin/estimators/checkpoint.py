@@ -47,9 +47,7 @@ class Checkpoint:
     def bind(self, estimator: Any, problem: Problem) -> Callable[[Iteration], None]:
         """Return the callback of one run."""
         if problem.truths.dtype == object:
-            raise TypeError(
-                "Checkpoint: outputs that are Python objects cannot be written to a file."
-            )
+            raise TypeError("Checkpoint: outputs that are Python objects cannot be written.")
         owner = {
             "estimator": type(estimator).__name__,
             "params": params_to_state(estimator),

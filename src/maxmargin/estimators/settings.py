@@ -29,7 +29,7 @@ def unknown(kind: str, name: object, registry: Mapping[str, Any]) -> ValueError:
 
 
 def resolve(kind: str, value: Any, registry: Mapping[str, Any], method: str) -> Any:
-    """Return the object that a parameter stands for: a name in the registry, or the object itself."""
+    """Return the object that a parameter stands for: itself, or what the registry has by name."""
     if isinstance(value, str):
         if value not in registry:
             raise unknown(kind, value, registry)
@@ -77,6 +77,26 @@ def check_number(
     if not math.isfinite(number) or number < low or (number == low and not closed):
         raise ValueError(f"{name} must be {wanted} {bound} and finite, got {value!r}.")
     return int(value) if integer else number
+
+
+def check_weights(sample_weight: Any, n_examples: int) -> np.ndarray:
+    """Return sample weights as a new vector: finite, >= 0, not all 0 (None: all 1)."""
+    if sample_weight is None:
+        return np.ones(n_examples)
+    weight = np.array(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_examples, weight)
+    if weight.shape != (n_examples,):
+        raise ValueError(
+            f"sample_weight must have one weight a sample, shape ({n_examples},), got shape "
+            f"{weight.shape}."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(bad):
+        raise ValueError(f"sample_weight[{bad[0]}] must be finite and >= 0, got {weight[bad[0]]}.")
+    if not weight.any():
+        raise ValueError("sample_weight is 0 for every sample: there is nothing to learn from.")
+    return weight
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -76,12 +76,10 @@ def recall(
         _warn("The classes or features differ from those of the last fit: starting anew.")
         return None, None
     if memory.solver != solver:
-        _warn("The solver differs from that of the last fit: its weights are kept, not its dual.")
+        _warn("The solver differs from that of the last fit: w is kept, the dual restarts.")
         return None, memory.w
     if memory.fingerprint != fingerprint(problem):
-        _warn(
-            "The data differ from those of the last fit: its weights are kept, the dual restarts."
-        )
+        _warn("The data differ from those of the last fit: w is kept, the dual restarts.")
         return None, memory.w
     if memory.lam != problem.lam:
         solver.adapt(problem, memory.state, memory.lam)

@@ -1,0 +1,88 @@
+"""Max-margin learning of structured outputs, with a certificate of optimality.
+
+Names are imported at their first use, so that ``import maxmargin.io`` does not load a compiler.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from maxmargin._version import __version__
+
+if TYPE_CHECKING:
+    from maxmargin.costs import ClassWeighted, CostMatrix, Hamming, ZeroOne
+    from maxmargin.estimators import (
+        ChainSVM,
+        Checkpoint,
+        MulticlassSVM,
+        PathResult,
+        StructuredSVM,
+    )
+    from maxmargin.solvers import SOLVERS, BlockFrankWolfe, Result
+    from maxmargin.surrogates import MarginRescaling
+
+_HOME = {
+    "ChainSVM": "estimators",
+    "Checkpoint": "estimators",
+    "MulticlassSVM": "estimators",
+    "PathResult": "estimators",
+    "StructuredSVM": "estimators",
+    "ClassWeighted": "costs",
+    "CostMatrix": "costs",
+    "Hamming": "costs",
+    "ZeroOne": "costs",
+    "SOLVERS": "solvers",
+    "BlockFrankWolfe": "solvers",
+    "Result": "solvers",
+    "MarginRescaling": "surrogates",
+}
+
+__all__ = [
+    "SOLVERS",
+    "BlockFrankWolfe",
+    "ChainSVM",
+    "Checkpoint",
+    "ClassWeighted",
+    "CostMatrix",
+    "Hamming",
+    "MarginRescaling",
+    "MulticlassSVM",
+    "PathResult",
+    "Result",
+    "StructuredSVM",
+    "ZeroOne",
+    "__version__",
+    "load",
+]
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the fitted estimator that ``estimator.save(path)`` wrote.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import maxmargin
+    >>> model = maxmargin.MulticlassSVM(random_state=0).fit([[0.0], [1.0], [2.0]], [3, 5, 5])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model.mm"))
+    ...     again = maxmargin.load(os.path.join(folder, "model.mm"))
+    >>> again.predict([[0.0], [2.0]])
+    array([3, 5])
+    """
+    import_module("maxmargin.estimators")  # registers the classes that a file may name
+    from maxmargin.persistence import load_estimator
+
+    return load_estimator(path)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
+    return getattr(import_module(f"maxmargin.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

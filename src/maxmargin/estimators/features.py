@@ -1,0 +1,214 @@
+"""Rows of features: matrices checked, dictionaries and lists of names turned into matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
+
+from maxmargin.estimators.settings import check_number
+
+Name = Callable[[int], str]
+
+
+def _named(i: int) -> str:
+    return f"X[{i}]"
+
+
+def row_kind(rows: Any) -> str | None:
+    """Tell what rows are, by the first that is not empty.
+
+    "dict": feature dictionaries; "names": lists of feature names; None: neither.
+    """
+    if sp.issparse(rows) or not hasattr(rows, "__len__"):
+        return None
+    if isinstance(rows, np.ndarray) and (rows.dtype != object or rows.ndim != 1):
+        return None
+    if not isinstance(rows, (Sequence, np.ndarray)) or isinstance(rows, (str, bytes)):
+        return None
+    for row in rows:
+        if isinstance(row, Mapping):
+            return "dict"
+        if not isinstance(row, (list, tuple, set, frozenset)):
+            return None
+        if len(row) > 0:
+            return "names" if isinstance(next(iter(row)), str) else None
+    return None
+
+
+class FeatureTable:
+    """From feature dictionaries, or lists of feature names, to the rows of a sparse matrix.
+
+    A dictionary has a number, a text or a list of texts for each feature; text t of feature f
+    becomes the feature "f=t" with value 1. A list of names gives each name the value 1. Features
+    that were not seen at fit are ignored afterwards.
+
+    Parameters
+    ----------
+    min_count : int
+        Features that occur in fewer rows are left out.
+    hashing : int or None
+        Number of columns to hash the features into, without a vocabulary; None keeps one.
+
+    Examples
+    --------
+    >>> table = FeatureTable()
+    >>> table.fit_transform([{"word": "the", "length": 3}, {"word": "cat"}]).toarray()
+    array([[3., 0., 1.],
+           [0., 1., 0.]])
+    >>> table.names
+    ['length', 'word=cat', 'word=the']
+    >>> table.transform([{"word": "dog", "length": 2}]).toarray()
+    array([[2., 0., 0.]])
+    """
+
+    def __init__(self, min_count: int = 1, hashing: int | None = None) -> None:
+        self.min_count = check_number("min_count", min_count, 1, closed=True, integer=True)
+        if hashing is not None:
+            check_number("hashing", hashing, 1, closed=True, integer=True)
+            if min_count > 1:
+                raise ValueError("hashing keeps no vocabulary, so min_count must be 1 with it.")
+        self.hashing = hashing
+        self.kind = ""
+        #: Names of the columns; None with hashing.
+        self.names: list[str] | None = None
+        self._places: dict[str, int] = {}
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the matrix."""
+        return self.hashing or len(self.names or ())
+
+    def fit_transform(self, rows: Sequence[Any], name: Name = _named) -> sp.csr_matrix:
+        """Learn the vocabulary of rows, and return their matrix."""
+        kind = row_kind(rows)
+        if kind is None:
+            raise ValueError("X has zero features: every row is empty.")
+        self.kind = kind
+        _check_rows(rows, kind, name)
+        if self.hashing is None:
+            names: set[str] = set()
+            if kind == "dict":
+                names.update(DictVectorizer().fit(rows).feature_names_)
+            else:
+                names.update(*rows)
+            self._learn(sorted(names))
+        X = self._matrix(rows, name)
+        if self.hashing is None and self.min_count > 1:
+            frequent = np.bincount(X.indices, minlength=self.n_columns) >= self.min_count
+            if not frequent.any():
+                raise ValueError(f"No feature occurs in min_count={self.min_count} rows or more.")
+            names_now = self.names or []
+            self._learn([names_now[place] for place in np.flatnonzero(frequent)])
+            X = X[:, np.flatnonzero(frequent)]
+            X.sort_indices()
+        return X
+
+    def transform(self, rows: Sequence[Any], name: Name = _named) -> sp.csr_matrix:
+        """Return the matrix of rows; features that were not seen at fit are ignored."""
+        _check_rows(rows, self.kind, name)
+        return self._matrix(rows, name)
+
+    def _learn(self, names: list[str]) -> None:
+        self.names = names
+        self._places = {feature: place for place, feature in enumerate(names)}
+
+    def _matrix(self, rows: Sequence[Any], name: Name) -> sp.csr_matrix:
+        if self.hashing is not None:
+            kind = "dict" if self.kind == "dict" else "string"
+            X = FeatureHasher(self.hashing, input_type=kind).transform(rows)
+        elif self.kind == "dict":
+            vectorizer = DictVectorizer()
+            vectorizer.feature_names_, vectorizer.vocabulary_ = self.names, self._places
+            X = vectorizer.transform(rows)
+        else:
+            X = self._from_names(rows)
+        return check_csr(sp.csr_matrix(X), name, self.names)
+
+    def _from_names(self, rows: Sequence[Any]) -> sp.csr_matrix:
+        # What DictVectorizer would do with ones, at several times its speed.
+        sizes = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        find = self._places.get
+        found = np.array([find(f, -1) for f in chain.from_iterable(rows)], dtype=np.int64)
+        row = np.repeat(np.arange(len(rows)), sizes)[found >= 0]
+        shape = (len(rows), self.n_columns)
+        X = sp.csr_matrix((np.ones(len(row)), (row, found[found >= 0])), shape=shape)
+        X.sum_duplicates()
+        X.data[:] = 1.0  # a name given twice is still only present
+        return X
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the table as plain data, for a model file."""
+        return {
+            "min_count": self.min_count,
+            "hashing": self.hashing,
+            "kind": self.kind,
+            "names": self.names,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> FeatureTable:
+        """Return the table that `to_state` was called on."""
+        table = cls(state["min_count"], state["hashing"])
+        table.kind = state["kind"]
+        if state["names"] is not None:
+            table._learn(list(state["names"]))
+        return table
+
+
+def _check_rows(rows: Sequence[Any], kind: str, name: Name) -> None:
+    wanted = Mapping if kind == "dict" else (list, tuple, set, frozenset)
+    what = "a dictionary of features" if kind == "dict" else "a list of feature names"
+    for i, row in enumerate(rows):
+        if not isinstance(row, wanted):
+            raise TypeError(f"{name(i)} is of type {type(row).__name__}; expected {what}.")
+        if kind == "names" and not all(type(feature) is str for feature in row):
+            bad = next(feature for feature in row if type(feature) is not str)
+            raise TypeError(f"{name(i)} has the feature {bad!r}; expected text.")
+
+
+def check_csr(X: Any, name: Name = _named, names: Sequence[str] | None = None) -> Any:
+    """Return a CSR matrix that compiled code can read: in bounds, sorted, distinct, finite.
+
+    A matrix that is not so is copied, never changed.
+    """
+    # A new header over the same arrays: checking would otherwise write to the user's.
+    X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+    if X.shape[1] >= 2**31:
+        raise ValueError(f"X has {X.shape[1]} columns; at most {2**31 - 1} are possible.")
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"X is not a valid CSR matrix: {error}.") from None
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if not np.isfinite(X.data.sum(dtype=np.float64)):
+        for entry in np.flatnonzero(~np.isfinite(X.data))[:1]:
+            row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+            raise _not_finite(X.data[entry], name(row), X.indices[entry], names)
+    return X
+
+
+def check_dense(X: np.ndarray, name: Name = _named) -> np.ndarray:
+    """Return a matrix all of whose values are finite, or say which is not."""
+    # A finite sum says that all are finite, without a second array of the size of X.
+    with np.errstate(all="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):
+            return X
+    for i, row in enumerate(X):
+        for column in np.flatnonzero(~np.isfinite(row))[:1]:
+            raise _not_finite(row[column], name(i), column)
+    return X
+
+
+def _not_finite(
+    value: Any, row: str, column: Any, names: Sequence[str] | None = None
+) -> ValueError:
+    what = "NaN" if np.isnan(value) else "infinity"
+    feature = repr(names[column]) if names else int(column)
+    return ValueError(f"Input X contains {what}: {row} has {value} at feature {feature}.")

@@ -1,0 +1,162 @@
+"""Labels of any type, to and from the integers 0, 1, ... that everything inside works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def _named(i: int) -> str:
+    return f"Y[{i}]"
+
+
+class Labels:
+    """The classes in order, and the way to their places and back.
+
+    Two labels are one if Python holds them equal (1, 1.0 and True are).
+
+    Parameters
+    ----------
+    classes : iterable of hashable labels, all distinct, kept in this order
+
+    Examples
+    --------
+    >>> labels = Labels.learn(["b", "a", "b"])
+    >>> labels.classes, labels.encode(["b", "a"])
+    (array(['a', 'b'], dtype='<U1'), array([1, 0], dtype=int32))
+    >>> labels.encode(["b", "c"])
+    Traceback (most recent call last):
+    ...
+    ValueError: Y[1] is 'c', a label never seen at fit. Known are: 'a', 'b'.
+    """
+
+    def __init__(self, classes: Iterable[Any]) -> None:
+        values = _items(classes)
+        self.index: dict[Any, int] = {}
+        for place, label in enumerate(values):
+            _check_label(label, f"classes[{place}]")
+            if label in self.index:
+                raise ValueError(f"classes names {label!r} twice.")
+            self.index[label] = place
+        self.classes = label_array(values)
+
+    @classmethod
+    def learn(
+        cls,
+        values: Iterable[Any],
+        classes: Iterable[Any] | None = None,
+        name: Callable[[int], str] = _named,
+    ) -> Labels:
+        """Return the labels that occur, sorted; or `classes`, in its order, where it is given."""
+        if classes is not None:
+            return cls(classes)
+        items = _items(values)
+        try:
+            distinct = set(items)
+        except TypeError:
+            distinct = set()
+        if not distinct or None in distinct or any(label != label for label in distinct):
+            for i, label in enumerate(items):  # only now, to say which
+                _check_label(label, name(i))
+        return cls(_sorted(distinct))
+
+    def encode(self, values: Iterable[Any], name: Callable[[int], str] = _named) -> np.ndarray:
+        """Return the places of labels, int32. An unknown one is an error that calls it name(i)."""
+        items = _items(values)
+        try:
+            codes = [self.index.get(label, -1) for label in items]
+        except TypeError:
+            for i, label in enumerate(items):
+                _check_label(label, name(i))
+            raise
+        if -1 in codes:
+            i = codes.index(-1)
+            _check_label(items[i], name(i))
+            raise ValueError(
+                f"{name(i)} is {items[i]!r}, a label never seen at fit. "
+                f"Known are: {_some(self.classes)}."
+            )
+        return np.array(codes, dtype=np.int32)
+
+    def decode(self, codes: np.ndarray) -> np.ndarray:
+        """Return the labels at these places."""
+        return self.classes[codes]
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+def label_array(values: list[Any]) -> np.ndarray:
+    """Return labels as an array: of numbers, text or bools if all are such, else of objects."""
+    kinds = {np.asarray(value).dtype.kind if np.isscalar(value) else "O" for value in values}
+    if kinds in ({"i"}, {"u"}, {"f"}, {"i", "f"}, {"i", "u"}, {"b"}, {"U"}):
+        array = np.array(values)
+        if array.dtype != object:
+            return array
+    objects = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # at once, numpy would take tuples for a further axis
+        objects[i] = value
+    return objects
+
+
+def class_weights(class_weight: Any, labels: Labels, codes: np.ndarray, weight: Any) -> np.ndarray:
+    """Return the weight of each class.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced", or a mapping from label to weight (1 where not named)
+        "balanced": n / (number of classes that occur * n_k), with n and n_k the sums of the
+        weights of all examples and of those of class k; 1 for classes that do not occur.
+    codes, weight : encoded labels and their sample weights (None: all 1)
+    """
+    factors = np.ones(len(labels))
+    if class_weight is None:
+        return factors
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight must be a dict or 'balanced', got {class_weight!r}.")
+        count = np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64)
+        occurs = count > 0
+        factors[occurs] = count.sum() / (occurs.sum() * count[occurs])
+        return factors
+    if not isinstance(class_weight, Mapping):
+        raise TypeError(
+            f"class_weight must be a dict, 'balanced' or None, got {type(class_weight).__name__}."
+        )
+    for label, factor in class_weight.items():
+        if label not in labels.index:
+            raise ValueError(
+                f"class_weight names {label!r}, which is no class. "
+                f"Known are: {_some(labels.classes)}."
+            )
+        if not (np.isfinite(factor) and factor >= 0):
+            raise ValueError(f"class_weight[{label!r}] must be finite and >= 0, got {factor!r}.")
+        factors[labels.index[label]] = factor
+    return factors
+
+
+def _items(values: Iterable[Any]) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _check_label(label: Any, name: str) -> None:
+    try:
+        hash(label)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(label).__name__}: a label must be hashable.") from None
+    if label is None or label != label:
+        raise ValueError(f"{name} is {label!r}, which is no label.")
+
+
+def _sorted(distinct: set[Any]) -> list[Any]:
+    try:
+        return sorted(distinct)
+    except TypeError:  # labels that have no common order
+        return sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
+
+
+def _some(classes: np.ndarray, most: int = 10) -> str:
+    names = [repr(label) for label in classes.tolist()]
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if names[most:] else "")

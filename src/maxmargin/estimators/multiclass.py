@@ -1,0 +1,306 @@
+"""MulticlassSVM: one class of several for each row of X."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin.costs import WholeCost
+from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.features import FeatureTable, check_csr, check_dense, row_kind
+from maxmargin.estimators.labels import Labels, class_weights, label_array
+from maxmargin.estimators.settings import check_number, check_weights, resolve_cost
+from maxmargin.persistence import register
+from maxmargin.structures.multiclass import MulticlassData, multiclass_data
+
+
+@register
+class MulticlassSVM(ClassifierMixin, BaseSVM):
+    """Linear classifier of several classes, learnt to a certified gap.
+
+    Minimises, with lam = 1/(C n) and w_k the weights of class k,
+
+        lam/2 sum_k |w_k|^2 + 1/n sum_i s_i max_k [ cost(k, y_i) + w_k.x_i - w_{y_i}.x_i ]
+
+    (Crammer and Singer's machine where the cost is zero-one). The intercept is a constant feature
+    and is regularised as the others are.
+
+    Parameters
+    ----------
+    C : float > 0
+        Weight of the training losses against |w|^2/2, as in scikit-learn's LinearSVC.
+    cost : {"zero_one", "hamming"} or object
+        Task loss; `CostMatrix` says what mistaking one class for another costs.
+    surrogate, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
+callbacks, verbose
+        As in `BaseSVM`.
+    fit_intercept : bool
+    classes : list or None
+        All labels, in the order of `classes_`; may name more than occur. None: those that occur,
+        sorted.
+    class_weight : dict, "balanced" or None
+        Factor of s_i by class; "balanced" gives every class the same total.
+    min_count, hashing : int, int or None
+        For rows that are dictionaries or lists of names; see `FeatureTable`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features)
+    intercept_ : ndarray of shape (n_labels,)
+    classes_ : ndarray of shape (n_labels,)
+    result_ : Result
+    features_ : FeatureTable or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MulticlassSVM(C=1.0, random_state=0).fit(X, y)
+    >>> model.result_.status, bool(model.result_.relative_gap <= 1e-3)
+    ('converged', True)
+    >>> round(model.score(X, y), 2) >= 0.95
+    True
+    """
+
+    features_: FeatureTable | None
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        cost: Any = "zero_one",
+        surrogate: Any = "margin",
+        solver: Any = "bcfw",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_budget: float | None = None,
+        patience: int | None = None,
+        fit_intercept: bool = True,
+        classes: Iterable[Any] | None = None,
+        class_weight: Any = None,
+        min_count: int = 1,
+        hashing: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        callbacks: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            C=C,
+            cost=cost,
+            surrogate=surrogate,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            time_budget=time_budget,
+            patience=patience,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.class_weight = class_weight
+        self.min_count = min_count
+        self.hashing = hashing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # -- hooks -----------------------------------------------------------------------------------
+
+    def _encode(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        reset: bool,
+        classes: Iterable[Any] | None = None,
+        weighted: bool = True,
+    ) -> Training:
+        rows = self._rows(X, reset)
+        n_examples = rows.shape[0]
+        values = self._targets(Y, n_examples)
+        weight = check_weights(sample_weight, n_examples)
+        if reset:
+            named = classes if classes is not None else self.classes
+            self._labels = Labels.learn(values, named)
+            self.classes_ = self._labels.classes
+            self._check_classes()
+        codes = self._labels.encode(values)
+        if weighted:
+            factors = class_weights(self.class_weight, self._labels, codes, weight)
+            weight = weight * factors[codes]
+        data = multiclass_data(rows, codes, len(self.classes_), bool(self.fit_intercept))
+        cost = resolve_cost(self.cost).tables(self.classes_, np.ones(n_examples, dtype=np.int64))
+        return Training(data, cost, n_examples, weight)
+
+    def _encode_inputs(self, X: Any) -> MulticlassData:
+        rows = self._rows(X, reset=False)
+        codes = np.zeros(rows.shape[0], dtype=np.int32)
+        return multiclass_data(rows, codes, len(self.classes_), bool(self.fit_intercept))
+
+    def _decode(self, cells: np.ndarray, data: MulticlassData) -> np.ndarray:
+        return self.classes_[cells]
+
+    def _unpack(self, w: np.ndarray) -> None:
+        n_labels = len(self.classes_)
+        n_columns = len(w) // n_labels - bool(self.fit_intercept)
+        blocks = w.reshape(-1, n_labels)
+        self.coef_ = blocks[:n_columns].T
+        self.intercept_ = blocks[n_columns] if self.fit_intercept else np.zeros(n_labels)
+
+    def _prediction_cost(self, data: MulticlassData) -> WholeCost:
+        return WholeCost(np.zeros(len(data.labels)))
+
+    def _stratification(self, Y: Any) -> np.ndarray:
+        values = self._targets(Y, len(Y))
+        return Labels.learn(values, self.classes).encode(values)
+
+    def _layout(self) -> Any:
+        names = None if self.features_ is None else self.features_.names
+        return [self.classes_.tolist(), self.n_features_in_, bool(self.fit_intercept), names]
+
+    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        meta, arrays = super()._fitted_state()
+        meta["features"] = None if self.features_ is None else self.features_.to_state()
+        return meta, arrays
+
+    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        super()._restore_fitted(meta, arrays)
+        state = meta["features"]
+        self.features_ = None if state is None else FeatureTable.from_state(state)
+        self._labels = Labels(self.classes_)
+
+    # -- input -----------------------------------------------------------------------------------
+
+    def _rows(self, X: Any, reset: bool) -> Any:
+        """Return X as a validated matrix, dense or CSR."""
+        kind = row_kind(X)
+        if not reset:
+            fitted = None if self.features_ is None else self.features_.kind
+            if kind != fitted and not (kind is None and fitted and _is_empty_rows(X)):
+                raise TypeError(
+                    f"X has {_describe(kind)}, but {type(self).__name__} was fitted on "
+                    f"{_describe(fitted)}."
+                )
+            if self.features_ is not None:
+                return self.features_.transform(X)
+        elif kind is not None:
+            self.features_ = FeatureTable(self.min_count, self.hashing)
+            rows = self.features_.fit_transform(X)
+            self.n_features_in_ = rows.shape[1]
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return rows
+        else:
+            self.features_ = None
+        matrix = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            reset=reset,
+        )
+        return check_csr(matrix) if sp.issparse(matrix) else check_dense(matrix)
+
+    def _targets(self, Y: Any, n_examples: int) -> np.ndarray:
+        """Return Y as a vector of labels, one a row of X."""
+        if Y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        if isinstance(Y, (str, bytes)) or not hasattr(Y, "__len__"):
+            raise TypeError(f"Y must be a sequence of labels, got {type(Y).__name__}.")
+        values = label_array(list(Y)) if isinstance(Y, (list, tuple)) else np.asarray(Y)
+        if values.ndim == 2 and values.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected.",
+                DataConversionWarning,
+                stacklevel=5,
+            )
+            values = values.ravel()
+        if values.ndim != 1:
+            raise ValueError(f"Y must have one label a sample, got an array of {values.shape}.")
+        if len(values) != n_examples:
+            raise ValueError(f"X has {n_examples} samples but Y has {len(values)} labels.")
+        if values.dtype.kind == "f":
+            check_dense(values[:, None], lambda i: f"Y[{i}]")
+            check_classification_targets(values)
+        return values
+
+    def _check_classes(self) -> None:
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"There is only one class, {self.classes_.tolist()[0]!r}; at least 2 are needed "
+                "(the parameter classes may name more than occur in Y)."
+            )
+
+    # -- using -----------------------------------------------------------------------------------
+
+    score = BaseSVM.score
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "result_")
+        return np.asarray(self._rows(X, reset=False) @ self.coef_.T + self.intercept_)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of the classes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels); for two classes of shape (n_samples,), the score of
+        the second less that of the first, as scikit-learn has it
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_topk(self, X: Any, k: int = 2) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best classes of every row, best first, and their scores.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, min(k, n_labels))
+        scores : float64 ndarray of the same shape
+        """
+        check_number("k", k, 1, closed=True, integer=True)
+        scores = self._scores(X)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return self.classes_[order], np.take_along_axis(scores, order, axis=1)
+
+    def predict_marginals(self, X: Any, temperature: float = 1.0) -> np.ndarray:
+        """Return p(k) ~ exp(score_k / temperature), of shape (n_samples, n_labels).
+
+        A max-margin machine is not trained for probabilities: calibrate before trusting them.
+        """
+        check_number("temperature", temperature)
+        return np.asarray(softmax(self._scores(X) / temperature, axis=1))
+
+
+def _describe(kind: str | None) -> str:
+    return {"dict": "dictionaries of features", "names": "lists of feature names"}.get(
+        kind or "", "a matrix"
+    )
+
+
+def _is_empty_rows(X: Any) -> bool:
+    """Tell whether X is a list of rows without any feature, which have no kind."""
+    return isinstance(X, (list, tuple)) and all(hasattr(row, "__len__") and not row for row in X)
