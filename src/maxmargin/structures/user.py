@@ -96,12 +96,12 @@ def same(a: Any, b: Any) -> bool:
     """
     if a is b:
         return True
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return type(a) is type(b) and a.shape == b.shape and bool(np.all(a == b))
+        return _same_arrays(a, b)
     if sp.issparse(a) or sp.issparse(b):
         return type(a) is type(b) and a.shape == b.shape and (a != b).nnz == 0
-    if isinstance(a, list | tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return type(a) is type(b) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if is_dataclass(a) and not isinstance(a, type):
@@ -111,9 +111,24 @@ def same(a: Any, b: Any) -> bool:
             for field in fields(a)
             if field.compare
         )
-    if type(a).__eq__ is object.__eq__ and hasattr(a, "__dict__"):
+    kind: Any = type(a)
+    if kind.__eq__ is object.__eq__ and hasattr(a, "__dict__"):
         return type(a) is type(b) and same(vars(a), vars(b))
     return bool(a == b)
+
+
+def _same_arrays(a: Any, b: Any) -> bool:
+    """Compare arrays, or an array with a list: whoever gave lists may well return arrays."""
+    if not isinstance(a, np.ndarray | list | tuple) or not isinstance(b, np.ndarray | list | tuple):
+        return False
+    flat = [isinstance(x, np.ndarray) and x.ndim == 0 for x in (a, b)]
+    if any(flat):
+        return all(flat) and bool(a == b)
+    if len(a) != len(b):
+        return False
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and object not in (a.dtype, b.dtype):
+        return a.shape == b.shape and bool(np.all(a == b))
+    return all(map(same, a, b))
 
 
 class UserData:
@@ -126,19 +141,19 @@ class UserData:
     ----------
     structure : object with the methods of `Structure`
     X : sequence of inputs
-    Y : sequence of true outputs
+    Y : sequence of true outputs, or None where there are none, to predict
     """
 
-    def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any]) -> None:
+    def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
         self.n_weights = count_features(structure)
-        if len(X) != len(Y):
+        if Y is not None and len(X) != len(Y):
             raise ValueError(f"X has {len(X)} samples but Y has {len(Y)}.")
         self.structure = structure
         self.X = X
-        self.truths = np.empty(len(Y), dtype=object)
+        self.truths = np.array([Box(None) for _ in range(len(X))], dtype=object)
         self._cache: OrderedDict[int, tuple[Box, Features, int]] = OrderedDict()
         self._cached_bytes = 0
-        for i, y in enumerate(Y):
+        for i, y in enumerate(() if Y is None else Y):
             if y is None:
                 raise ValueError(f"Y[{i}] is None; every sample needs a true output.")
             box = self.truths[i] = Box(y)
@@ -148,6 +163,10 @@ class UserData:
                 raise ValueError(
                     f"cost(y_true, y_true) must be 0, but it returned {price:g} for sample {i}."
                 )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the cache out: data are told apart by a hash of this."""
+        return {**vars(self), "_cache": OrderedDict(), "_cached_bytes": 0}
 
     def joint_feature(self, i: int, box: Box) -> Features:
         """Return phi(x_i, y), from the cache if it is there."""

@@ -1,0 +1,96 @@
+"""Every output of an example, as the cells that the generic functions read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin.structures import ChainData, MulticlassData, UserData
+from maxmargin.structures.user import Box
+from maxmargin.testing.enumerate import labellings
+
+#: Where the outputs come from: example number -> outputs, or one sequence of outputs an example.
+OutputSource = Callable[[int], Sequence[Any]] | Sequence[Sequence[Any]]
+
+
+def _of_multiclass(data: MulticlassData, i: int) -> np.ndarray:
+    return labellings(1, data.n_labels)
+
+
+def _of_chain(data: ChainData, i: int) -> np.ndarray:
+    first, last = int(data.offsets[i]), int(data.offsets[i + 1])
+    n_labels = data.layout.n_labels
+    rows = labellings(last - first, n_labels)
+    barrier = data.edge_barrier[rows[:, :-1], rows[:, 1:]].sum(axis=1)
+    if data.borders[i, 0]:
+        barrier += data.edge_barrier[n_labels, rows[:, 0]]
+    if data.borders[i, 1]:
+        barrier += data.edge_barrier[n_labels + 1, rows[:, -1]]
+    if len(data.node_barrier):
+        barrier += data.node_barrier[np.arange(first, last), rows].sum(axis=1)
+    return rows[barrier == 0.0]
+
+
+def _of_user(data: UserData, i: int) -> np.ndarray:
+    lister = getattr(data.structure, "outputs", None)
+    if not callable(lister):
+        raise _unlisted(data.structure)
+    return _boxed(list(lister(data.X[i])))
+
+
+def _boxed(listed: Sequence[Any]) -> np.ndarray:
+    rows = np.empty((len(listed), 1), dtype=object)
+    rows[:, 0] = [Box(y) for y in listed]
+    return rows
+
+
+def _unlisted(structure: Any) -> ValueError:
+    return ValueError(
+        f"outputs must say what the outputs of {type(structure).__name__} are: a function of the "
+        "example's number, or one list an example."
+    )
+
+
+#: How the outputs of a structure are listed. A structure of ours has its line here.
+ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
+    MulticlassData: _of_multiclass,
+    ChainData: _of_chain,
+    UserData: _of_user,
+}
+
+
+def all_outputs(data: Any, i: int, outputs: OutputSource | None = None) -> np.ndarray:
+    """Return all outputs of example i, one a row.
+
+    Parameters
+    ----------
+    data : what the structure functions of `maxmargin.generic` take
+    i : int
+    outputs : callable, sequence or None
+        Where the outputs come from, for structures other than ours: ``outputs(i)`` or
+        ``outputs[i]`` lists them. None lists those of a class or of a chain, and asks a structure
+        in plain Python for its method ``outputs(x)``.
+
+    Returns
+    -------
+    rows : array of shape (n_outputs, n_cells), int32, or object for a structure in plain Python
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.structures import multiclass_data
+    >>> all_outputs(multiclass_data(np.ones((1, 2)), [0], 3), 0).tolist()
+    [[0], [1], [2]]
+    """
+    if outputs is None:
+        if type(data) not in ENUMERATORS:
+            raise _unlisted(data)
+        return ENUMERATORS[type(data)](data, i)
+    listed = outputs(i) if callable(outputs) else outputs[i]
+    if len(listed) == 0:
+        raise ValueError(f"outputs lists nothing for example {i}.")
+    if isinstance(data, UserData):
+        return _boxed(listed)
+    return np.array([np.atleast_1d(y) for y in listed], dtype=np.int32)

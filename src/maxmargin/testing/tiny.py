@@ -1,0 +1,155 @@
+"""Problems so small that all their outputs can be listed, one for every registered structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.costs import COSTS, ClassWeighted, Cost, CostMatrix
+from maxmargin.problem import Problem
+from maxmargin.structures import (
+    OwnCost,
+    UserData,
+    chain_data,
+    chain_layout,
+    multiclass_data,
+)
+from maxmargin.surrogates import SURROGATES
+
+N_LABELS = 3
+LENGTHS = (1, 3, 2, 3)
+
+
+class TinyData(NamedTuple):
+    """Examples of one structure, and how many positions each has."""
+
+    data: Any
+    sizes: np.ndarray
+
+
+class Agreement:
+    """A structure in plain Python, for tests: the class whose prototype agrees most with x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> agreement = Agreement(n_classes=3, n_columns=2)
+    >>> w = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    >>> agreement.maximize(np.array([0.0, 2.0]), w, None, 1.0, 0.0)
+    1
+    """
+
+    def __init__(self, n_classes: int, n_columns: int) -> None:
+        self.n_classes = n_classes
+        self.n_features = n_classes * n_columns
+
+    def joint_feature(self, x: np.ndarray, y: int) -> tuple[np.ndarray, np.ndarray]:
+        """Put x where the prototype of class y is."""
+        return np.arange(len(x)) + y * len(x), x
+
+    def outputs(self, x: np.ndarray) -> list[int]:
+        """List all classes (for the checks; no solver asks for it)."""
+        return list(range(self.n_classes))
+
+    def cost(self, y: int, y_true: int) -> float:
+        """Count how far the classes are apart."""
+        return float(abs(y - y_true))
+
+    def maximize(
+        self, x: np.ndarray, w: np.ndarray, y_true: Any, score_scale: float, cost_scale: float
+    ) -> int:
+        """Look at all classes."""
+        values = score_scale * (w.reshape(self.n_classes, -1) @ x)
+        if y_true is not None:
+            values = values + cost_scale * np.abs(np.arange(self.n_classes) - y_true)
+        return int(np.argmax(values))
+
+
+def _features(n_rows: int, kind: str, rng: np.random.Generator) -> Any:
+    X = rng.normal(size=(n_rows, 2)).round(2)
+    X[rng.random(X.shape) < 0.2] = 0.0
+    if kind == "csr":
+        return sp.csr_matrix(X)
+    return X.astype(np.float32) if kind == "float32" else X
+
+
+def _tiny_multiclass(kind: str, rng: np.random.Generator) -> TinyData:
+    labels = rng.permutation(np.arange(6) % N_LABELS)
+    data = multiclass_data(_features(6, kind, rng), labels, N_LABELS)
+    return TinyData(data, np.ones(6, dtype=np.int64))
+
+
+def _tiny_chain(kind: str, rng: np.random.Generator) -> TinyData:
+    offsets = np.concatenate([[0], np.cumsum(LENGTHS)])
+    labels = rng.integers(N_LABELS, size=offsets[-1])
+    X = _features(int(offsets[-1]), kind, rng)
+    return TinyData(chain_data(X, offsets, labels, chain_layout(2, N_LABELS)), np.array(LENGTHS))
+
+
+def _tiny_user(kind: str, rng: np.random.Generator) -> TinyData:
+    X = _features(6, "dense", rng)
+    data = UserData(Agreement(N_LABELS, 2), X, rng.permutation(np.arange(6) % N_LABELS).tolist())
+    return TinyData(data, np.ones(6, dtype=np.int64))
+
+
+#: How a tiny instance of each registered structure is made.
+TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
+    "multiclass": _tiny_multiclass,
+    "chain": _tiny_chain,
+    "user": _tiny_user,
+}
+
+
+def tiny_data(structure: str, features: str = "dense", seed: int = 0) -> TinyData:
+    """Return a few examples of a registered structure; features "dense", "csr" or "float32"."""
+    return TINY[structure](features, np.random.default_rng(seed))
+
+
+def tiny_cost(name: str, classes: Any = tuple(range(N_LABELS))) -> Cost:
+    """Return a registered cost with parameters that fit these classes, where it has any.
+
+    Examples
+    --------
+    >>> tiny_cost("class_weighted", ["a", "b"])
+    ClassWeighted(weights={'a': 2.5}, average='sum')
+    """
+    if name == "class_weighted":
+        return ClassWeighted({classes[0]: 2.5})
+    if name == "matrix":
+        place = np.arange(len(classes))
+        return CostMatrix(np.abs(place[:, None] - place) * (1.0 + 0.5 * place))
+    return COSTS[name]()
+
+
+def tiny_problem(
+    structure: str = "chain",
+    cost: str = "hamming",
+    surrogate: str = "margin",
+    *,
+    lam: float = 0.1,
+    features: str = "dense",
+    seed: int = 0,
+    n_jobs: int = 1,
+    compile: bool = True,
+) -> Problem:
+    """Return a problem with a few examples of a registered structure.
+
+    A structure in plain Python has a cost of its own: `cost` is then not looked at.
+
+    Examples
+    --------
+    >>> problem = tiny_problem("multiclass", "zero_one")
+    >>> problem.n_examples, problem.n_weights
+    (6, 9)
+    """
+    tiny = tiny_data(structure, features, seed)
+    own = isinstance(tiny.data, UserData)
+    tables: Any = OwnCost() if own else tiny_cost(cost).tables(np.arange(N_LABELS), tiny.sizes)
+    psi = SURROGATES[surrogate]().compiled()
+    weight = 0.5 + np.random.default_rng(seed).random(len(tiny.sizes))
+    return Problem(
+        tiny.data, tables, psi, len(tiny.sizes), lam, weight, n_jobs=n_jobs, compile=compile
+    )
