@@ -1,0 +1,196 @@
+"""The n-slack cutting plane: planes for every example, found by a batch of oracles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numba.extending import register_jitable
+
+from maxmargin.generic import find, margin_error, output_size, potentials
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import Progress, Solver, State
+from maxmargin.solvers.bcfw import STRIDE, BlockState
+from maxmargin.solvers.blocks import (
+    ACTIVE,
+    OFFSET,
+    SLOPE,
+    add_plane,
+    dual_value,
+    make_room,
+    new_blocks,
+    primal_weights,
+    visit_blocks,
+)
+
+#: Most pairwise steps a visit of the master.
+MAX_STEPS = 30
+
+
+@dataclass(frozen=True)
+class NSlack(Solver):
+    """n-slack cutting plane: a batch method with a dual of its own for every example.
+
+    A pass asks the oracle for all examples at one w, on ``n_jobs`` threads, so that P(w) and the
+    gap are exact there. The planes that are violated join those of their examples; then the
+    master, the problem over the planes at hand, is solved by block-coordinate ascent without the
+    oracle.
+
+    Parameters
+    ----------
+    accuracy : float, between 0 and 1
+        The master is solved until its own gap is this share of the gap at w; a plane joins where
+        it is violated by more than this share of it.
+    max_inner : int
+        Most sweeps over the blocks for one master.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SOLVERS
+    >>> SOLVERS["n_slack"]()
+    NSlack(accuracy=0.1, max_inner=100)
+    """
+
+    accuracy: float = 0.1
+    max_inner: int = 100
+
+    name: ClassVar[str] = "n_slack"
+    state_class: ClassVar[type[State]] = BlockState
+    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.accuracy < 1.0:
+            raise ValueError(f"NSlack: accuracy must be between 0 and 1, got {self.accuracy!r}.")
+        if self.max_inner < 1:
+            raise ValueError(f"NSlack: max_inner must be at least 1, got {self.max_inner!r}.")
+
+    def start(self, problem: Problem, w: np.ndarray | None = None) -> BlockState:
+        """Start at w = 0. Given weights, each block also gets the plane they violate most."""
+        state = BlockState(np.zeros(problem.n_weights), new_blocks(problem))
+        if w is not None:
+            self._add_violated(problem, state, np.array(w, dtype=np.float64))
+        return state
+
+    def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
+        """Add the planes violated at w and move w to the new master's solution."""
+        state = cast(BlockState, state)
+        w = state.w.copy()
+        dual = dual_value(problem, state.blocks, w)
+        primal = self._add_violated(problem, state, w, dual)
+        self._solve_master(problem, state, self.accuracy * (primal - dual), rng)
+        state.n_passes += 1
+        return Progress(dual=dual_value(problem, state.blocks, state.w), primal=primal, w=w)
+
+    def _add_violated(
+        self, problem: Problem, state: BlockState, w: np.ndarray, dual: float | None = None
+    ) -> float:
+        """Add the planes that are violated at w; return P(w)."""
+        n = problem.n_examples
+        losses, slopes, offsets, excess = np.zeros((4, n))
+        places = np.concatenate([[0], np.cumsum(problem.sizes)])
+        outputs = problem.empty_outputs(int(places[-1]))
+        look, blocks = problem.bind(find_violated), state.blocks
+        found = (losses, slopes, offsets, excess, outputs, places)
+        problem.over_chunks(
+            lambda first, last, desk: look(problem.view, first, last, w, blocks, desk, *found)
+        )
+        problem.n_oracle_calls += n
+        weight = problem.view.weight
+        primal = 0.5 * problem.lam * float(w @ w) + float(weight @ losses) / n
+        # Without a dual at w every violated plane is welcome.
+        slack = 0.0 if dual is None else self.accuracy * max(primal - dual, 0.0)
+        chosen = weight * excess > slack
+        state.replace_blocks(make_room(problem, blocks, chosen.astype(np.int64)))
+        add = problem.bind(add_chosen)
+        everyone = np.flatnonzero(chosen)
+        for first in range(0, len(everyone), STRIDE):
+            some = everyone[first : first + STRIDE]
+            add(problem.view, some, slopes, offsets, outputs, places, state.blocks, problem.desk())
+        return primal
+
+    def _solve_master(
+        self, problem: Problem, state: BlockState, goal: float, rng: np.random.Generator
+    ) -> None:
+        """Sweep over the blocks until the sum of their gaps over known planes is at most goal."""
+        n = problem.n_examples
+        # A block that has only the plane of y_i cannot move.
+        movable = np.flatnonzero(state.blocks.count > 1)
+        run = problem.bind(visit_blocks)
+        inv_lam_n = 1.0 / (problem.lam * n)
+        for _ in range(self.max_inner):
+            order = rng.permutation(movable)
+            total = 0.0
+            for first in range(0, len(order), STRIDE):
+                last = min(first + STRIDE, len(order))
+                total += run(
+                    problem.view, order, first, last, inv_lam_n, ACTIVE, MAX_STEPS, False,
+                    state.w, state.blocks, state.bench, problem.desk(),
+                )  # fmt: skip
+            if total / n <= goal:
+                break
+
+    def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
+        """Return the master's solution, where the next planes would be found."""
+        state = cast(BlockState, state)
+        return [(state.w, dual_value(problem, state.blocks, state.w))]
+
+    def adapt(self, problem: Problem, state: State, lam: float) -> None:
+        """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""
+        state = cast(BlockState, state)
+        state.w = primal_weights(problem, state.blocks)
+
+
+@register_jitable
+def find_violated(
+    problem: Any,
+    first: int,
+    last: int,
+    w: Any,
+    blocks: Any,
+    desk: Any,
+    losses: Any,
+    slopes: Any,
+    offsets: Any,
+    excess: Any,
+    outputs: Any,
+    places: Any,
+) -> None:
+    """Find the most violating outputs of examples first..last-1 at w, with losses and planes.
+
+    excess[i] receives how far the loss is above the planes that block i has.
+    """
+    for i in range(first, last):
+        potentials(problem.data, i, w, 1.0, desk.theta)
+        value, slope, h = find(problem.search, problem, i, desk.theta, outputs, places[i])
+        losses[i] = value if value > 0.0 else 0.0
+        slopes[i] = slope
+        offsets[i] = value - slope * h
+        size = output_size(problem.data, i)
+        known = 0.0  # the plane of y_i
+        for p in range(1, blocks.count[i]):
+            at = blocks.place[i] + p * size
+            h = margin_error(problem.data, i, desk.theta, blocks.outputs, at)
+            row = blocks.start[i] + p
+            plane = blocks.planes[row, OFFSET] + blocks.planes[row, SLOPE] * h
+            known = plane if plane > known else known
+        excess[i] = losses[i] - known
+
+
+@register_jitable
+def add_chosen(
+    problem: Any,
+    chosen: Any,
+    slopes: Any,
+    offsets: Any,
+    outputs: Any,
+    places: Any,
+    blocks: Any,
+    desk: Any,
+) -> None:
+    """Give the blocks of the examples chosen the planes found for them."""
+    for place in range(chosen.shape[0]):
+        i = chosen[place]
+        for cell in range(output_size(problem.data, i)):
+            desk.y[cell] = outputs[places[i] + cell]
+        add_plane(problem, i, slopes[i], offsets[i], blocks, desk)

@@ -1,0 +1,182 @@
+"""The one-slack cutting plane: one plane a pass, below the risk of all examples together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+
+from maxmargin.problem import Problem
+from maxmargin.solvers.ball_qp import ball_master
+from maxmargin.solvers.base import Progress, Solver, State
+from maxmargin.solvers.planes import (
+    DensePlanes,
+    SparsePlanes,
+    planes_from_arrays,
+    risk_plane,
+    zero_plane,
+)
+from maxmargin.solvers.simplex_qp import solve_simplex
+
+#: A plane without a coefficient for so many passes is forgotten.
+MAX_IDLE = 50
+
+
+class OneSlackState(State):
+    """The planes, their Gram matrix, the master's solution and where to look next.
+
+    ``upper`` is the lowest objective met, ``lower`` the master's bound: they say how sharply the
+    next master has to be solved. The first plane is 0 + 0.w and stays.
+    """
+
+    def __init__(self, w: np.ndarray, planes: DensePlanes | SparsePlanes) -> None:
+        self.w = w
+        self.planes = planes
+        self.gram = np.zeros((1, 1))
+        self.offset = np.zeros(1)
+        self.alpha = np.ones(1)
+        self.idle = np.zeros(1, dtype=np.int64)
+        self.upper, self.lower = math.inf, -math.inf
+
+    def add(self, offset: float, plane: np.ndarray) -> None:
+        """Add the plane offset + plane.w, without a coefficient."""
+        self.forget()
+        self.planes.append(plane)
+        m = self.planes.count
+        if m > len(self.gram):
+            larger = np.zeros((m + m // 2 + 8,) * 2)
+            larger[: m - 1, : m - 1] = self.gram[: m - 1, : m - 1]
+            self.gram = larger
+        self.gram[m - 1, :m] = self.gram[:m, m - 1] = self.planes.products(plane)
+        self.offset = np.append(self.offset, offset)
+        self.alpha = np.append(self.alpha, 0.0)
+        self.idle = np.append(self.idle, 0)
+
+    def forget(self) -> None:
+        """Drop the planes that have been idle for long."""
+        kept = self.idle <= MAX_IDLE
+        kept[0] = True
+        if kept.all():
+            return
+        m = len(kept)
+        self.planes.keep(kept)
+        self.gram = np.ascontiguousarray(self.gram[:m, :m][np.ix_(kept, kept)])
+        self.offset, self.alpha, self.idle = self.offset[kept], self.alpha[kept], self.idle[kept]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the state as arrays."""
+        m = len(self.offset)
+        names = ("w", "offset", "alpha", "idle")
+        own = {name: getattr(self, name) for name in names}
+        own["gram"] = self.gram[:m, :m]
+        own["bounds"] = np.array([self.upper, self.lower])
+        return own | self.planes.arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> OneSlackState:
+        """Make the state that `arrays` was called on."""
+        w = arrays["w"].copy()
+        state = cls(w, planes_from_arrays(len(w), arrays))
+        for name in ("gram", "offset", "alpha", "idle"):
+            setattr(state, name, np.ascontiguousarray(arrays[name]).copy())
+        state.upper, state.lower = (float(bound) for bound in arrays["bounds"])
+        return state
+
+
+@dataclass(frozen=True)
+class OneSlack(Solver):
+    """One-slack cutting plane: a batch method whose every pass gives an exact primal value.
+
+    A pass asks the oracle for all examples at one w, on ``n_jobs`` threads. The mean of what they
+    find is a plane b + a.w below the risk R(w) = 1/n sum_i s_i max psi that touches it at w. The
+    master
+
+        min_w  lam/2 |w|^2 + max_t (b_t + a_t.w)
+
+    over all planes so far gives the next w, and its value is a lower bound of the optimum.
+
+    Parameters
+    ----------
+    radius : float or None
+        None minimises P. A number minimises R(w) over |w| <= radius instead, whatever lam is: then
+        ``primal``, ``dual`` and ``gap`` of the result are of that objective. Where the ball is
+        larger than the planes have use for, w is the shortest of the minimisers.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SOLVERS
+    >>> SOLVERS["one_slack"](radius=10.0)
+    OneSlack(radius=10.0)
+    """
+
+    radius: float | None = None
+
+    name: ClassVar[str] = "one_slack"
+    state_class: ClassVar[type[State]] = OneSlackState
+    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+
+    def __post_init__(self) -> None:
+        if self.radius is not None and not 0.0 < self.radius < math.inf:
+            raise ValueError(
+                f"OneSlack: radius must be None, or positive and finite, got {self.radius!r}."
+            )
+
+    def start(self, problem: Problem, w: np.ndarray | None = None) -> OneSlackState:
+        """Start with the plane 0 + 0.w; the first plane is then made at w, or at 0."""
+        first = np.zeros(problem.n_weights) if w is None else self._into_ball(np.array(w, float))
+        return OneSlackState(first, zero_plane(problem.n_weights))
+
+    def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
+        """Add the plane at w and move w to the new master's solution."""
+        state = cast(OneSlackState, state)
+        w = state.w
+        risk, offset, plane = risk_plane(problem, w)
+        primal = risk if self.radius is not None else risk + 0.5 * problem.lam * float(w @ w)
+        state.upper = min(state.upper, primal)
+        state.add(offset, plane)
+        self._solve_master(problem, state)
+        return Progress(dual=state.lower, primal=primal, w=w)
+
+    def _solve_master(self, problem: Problem, state: OneSlackState) -> None:
+        """Replace alpha, w and lower by the master's solution, a tenth of the gap sharp."""
+        gap = state.upper - state.lower
+        tol = 0.1 * gap if 0.0 < gap < math.inf else 0.0
+        planes, offset, alpha = state.planes, state.offset, state.alpha
+        if self.radius is None:
+            solve_simplex(state.gram, offset, problem.lam, alpha, tol)
+            w = planes.combine(alpha) / -problem.lam
+            lower = float(offset @ alpha) - 0.5 * problem.lam * float(w @ w)
+            in_use = alpha > 0.0
+        else:
+            master = ball_master(state.gram, offset, self.radius, alpha, tol)
+            w = self._into_ball(planes.combine(master.alpha) / -master.lam)
+            # The planes themselves, not their Gram matrix: see ball_qp.py.
+            length = float(np.linalg.norm(planes.combine(master.dual_alpha)))
+            lower = float(offset @ master.dual_alpha) - self.radius * length
+            in_use = (master.alpha > 0.0) | (master.dual_alpha > 0.0)
+        state.idle = np.where(in_use, 0, state.idle + 1)
+        state.w, state.lower = w, max(state.lower, lower)
+
+    def _into_ball(self, w: np.ndarray) -> np.ndarray:
+        """Return w, shortened to the radius where it is longer."""
+        if self.radius is None:
+            return w
+        length = float(np.linalg.norm(w))
+        return w * (self.radius / length) if length > self.radius else w
+
+    def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
+        """Return the master's solution, where the next plane would be made."""
+        state = cast(OneSlackState, state)
+        return [(state.w, state.lower)]
+
+    def primal(self, problem: Problem, w: np.ndarray) -> float:
+        """Return P(w), or R(w) where there is a radius."""
+        return problem.primal(w) if self.radius is None else problem.risk(w)
+
+    def adapt(self, problem: Problem, state: State, lam: float) -> None:
+        """Keep the planes, which are below R whatever lam is, and solve their master anew."""
+        state = cast(OneSlackState, state)
+        state.upper, state.lower = math.inf, -math.inf
+        self._solve_master(problem, state)
