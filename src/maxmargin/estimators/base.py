@@ -1,35 +1,23 @@
 """The base class of all estimators: it owns the run, a subclass owns what X and Y mean.
 
-A subclass writes these hooks; everything public here is built on them.
-
-=====================  ============================================================================
-`_encode`              X, Y -> `Training`: validated, labels as integers, cost tables, weights
-`_encode_inputs`       X -> data to predict on: as in `_encode`, true labels all 0
-`_decode`              cells of all outputs -> what `predict` returns
-`_unpack`              w -> coef_, intercept_, ...: views of w, so that w is the only truth
-`_prediction_cost`     data -> a cost that weighs nothing (default: a table of zeros)
-`_largest_costs`       Training -> the largest cost an output of each example can have (for `score`)
-`_fitted_state`        extra things a model file must hold; `_restore_fitted` takes them back
-`_param_to_state`      one parameter as a model file holds it; `_param_from_state` takes it back
-`_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
-`_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
-`_layout`              what the cells of w mean (classes, features): equal layouts can share w
-=====================  ============================================================================
+The hooks that a subclass writes are in hooks.py; everything public here is built on them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import prediction
 from maxmargin.estimators import online, storage
 from maxmargin.estimators.checkpoint import bind_callbacks, read_checkpoint
+from maxmargin.estimators.hooks import Hooks
 from maxmargin.estimators.path import PathResult, regularization_path
 from maxmargin.estimators.progress import ProgressLine
 from maxmargin.estimators.settings import Settings, check_settings, generator, n_threads
@@ -42,7 +30,7 @@ from maxmargin.solvers import Result, run
 __all__ = ["BaseSVM", "Training"]
 
 
-class BaseSVM(BaseEstimator):
+class BaseSVM(Hooks, BaseEstimator):
     """Common parameters, and `fit` to `save` on the hooks of a subclass.
 
     Minimises lam/2 |w|^2 + 1/n sum_i s_i max_y psi(h_i(y), g_i(y)) with lam = 1/(C n).
@@ -87,8 +75,6 @@ class BaseSVM(BaseEstimator):
     """
 
     result_: Result
-    classes_: np.ndarray
-    n_features_in_: int
     _memory: Memory | None = None
     _online: online.OnlineRun | None = None
 
@@ -122,86 +108,6 @@ class BaseSVM(BaseEstimator):
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.verbose = verbose
-
-    # -- hooks: what a subclass must write -------------------------------------------------------
-
-    def _encode(
-        self,
-        X: Any,
-        Y: Any,
-        sample_weight: Any = None,
-        *,
-        reset: bool,
-        classes: Iterable[Any] | None = None,
-        weighted: bool = True,
-    ) -> Training:
-        """Validate X and Y and return them encoded, changing nothing that was passed in.
-
-        reset : learn classes_, n_features_in_ and any vocabulary anew (True: `fit`), or use those
-            at hand and refuse what does not fit them (False: `score`, `eval_set`, `partial_fit`)
-        classes : labels given by `partial_fit`, in place of the parameter of that name
-        weighted : False leaves class_weight out (for `score`)
-        """
-        raise TypeError(f"{type(self).__name__} does not say how to encode X and Y.")
-
-    def _encode_inputs(self, X: Any) -> Any:
-        """Validate X against the fitted model and return data to predict on."""
-        raise TypeError(f"{type(self).__name__} does not say how to encode X.")
-
-    def _decode(self, cells: np.ndarray, data: Any) -> Any:
-        """Return outputs as the user knows them, from the cells of all of them."""
-        raise TypeError(f"{type(self).__name__} does not say how to decode outputs.")
-
-    def _unpack(self, w: np.ndarray) -> None:
-        """Set coef_ and its like as views of w."""
-        raise TypeError(f"{type(self).__name__} does not say what its weights mean.")
-
-    # -- hooks with a default --------------------------------------------------------------------
-
-    def _prediction_cost(self, data: Any) -> Any:
-        """Return a cost that weighs nothing: its type chooses the oracle."""
-        return prediction.free_cost(data, len(self.classes_))
-
-    def _largest_costs(self, training: Training) -> np.ndarray:
-        """Return the largest cost an output of each example can have, which normalises `score`."""
-        return prediction.largest_costs(training.data, training.cost)
-
-    def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
-        """Return the function w -> 1 - mean normalised cost on (X, Y)."""
-        training = self._encode(X, Y, sample_weight, reset=False, weighted=False)
-        largest = self._largest_costs(training)
-        free = self._prediction_cost(training.data)
-        n_jobs = n_threads(self.n_jobs)
-
-        def score(w: np.ndarray) -> float:
-            _, costs = prediction.best_outputs(training.data, w, free, training.cost, n_jobs)
-            return prediction.mean_score(costs, largest, training.weight)
-
-        return score
-
-    def _stratification(self, Y: Any) -> np.ndarray | None:
-        """Return one class an example for `path` to stratify its folds by; None for plain folds."""
-        return None
-
-    def _layout(self) -> Any:
-        """Return what the cells of w mean, as a value that can be compared."""
-        return [list(self.classes_), self.n_features_in_]
-
-    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return (meta, arrays) of what was fitted besides result_; extend it in a subclass."""
-        return storage.common_state(self)
-
-    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Take back what `_fitted_state` gave; called before `_unpack`."""
-        storage.restore_common(self, meta)
-
-    def _param_to_state(self, name: str, value: Any) -> Any:
-        """Return a parameter as a model file can hold it (names, numbers, text, containers)."""
-        return storage.param_to_state(name, value)
-
-    def _param_from_state(self, name: str, value: Any) -> Any:
-        """Return the parameter that `_param_to_state` was given."""
-        return storage.param_from_state(name, value)
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -259,6 +165,7 @@ class BaseSVM(BaseEstimator):
         self._online = None
         return self._adopt(result)
 
+    @available_if(online.is_online)
     def partial_fit(
         self,
         X: Any,
@@ -271,7 +178,7 @@ class BaseSVM(BaseEstimator):
     ) -> Self:
         """Make one pass over a batch of examples, going on from the earlier ones.
 
-        Only for online solvers.
+        Only with an online solver; with another the estimator has no such method.
 
         Parameters
         ----------
@@ -281,6 +188,18 @@ class BaseSVM(BaseEstimator):
         n_total : number of examples there will be in all, or None; lam is then 1/(C n_total). A
             solver that minimises the objective needs one of `lam` and `n_total`.
         """
+        return self._partial_fit(X, Y, classes, sample_weight, lam=lam, n_total=n_total)
+
+    def _partial_fit(
+        self,
+        X: Any,
+        Y: Any,
+        classes: Iterable[Any] | None,
+        sample_weight: Any,
+        *,
+        lam: float | None,
+        n_total: int | None,
+    ) -> Self:
         settings = check_settings(self)
         lam = online.batch_lam(self, settings.solver, lam, n_total)
         first = self._online is None

@@ -29,12 +29,12 @@ class Checkpoint:
 
     Examples
     --------
-    >>> import os, tempfile, warnings
+    >>> import os, tempfile
     >>> from maxmargin import Checkpoint, MulticlassSVM
     >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "b"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.mm")
-    ...     model = MulticlassSVM(random_state=0, callbacks=[Checkpoint(path)]).fit(X, y)
+    ...     model = MulticlassSVM(random_state=0, callbacks=[Checkpoint(path, every=2)]).fit(X, y)
     ...     again = MulticlassSVM(random_state=0).fit(X, y, resume=path)
     >>> bool((model.coef_ == again.coef_).all())
     True

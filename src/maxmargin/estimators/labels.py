@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
 
 
 def _named(i: int) -> str:
@@ -99,6 +102,30 @@ def label_array(values: list[Any]) -> np.ndarray:
     for i, value in enumerate(values):  # at once, numpy would take tuples for a further axis
         objects[i] = value
     return objects
+
+
+def label_vector(Y: Any, n_examples: int) -> np.ndarray:
+    """Return Y as a vector of labels, one an example."""
+    if Y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    is_array = hasattr(Y, "__array__")
+    if isinstance(Y, (str, bytes)) or not (is_array or hasattr(Y, "__len__")):
+        raise TypeError(f"Y must be a sequence of labels, got {type(Y).__name__}.")
+    values = np.asarray(Y) if is_array else label_array(list(Y))
+    if values.ndim == 2 and values.shape[1] == 1:
+        message = "A column-vector y was passed when a 1d array was expected."
+        warnings.warn(message, DataConversionWarning, stacklevel=5)
+        values = values.ravel()
+    if values.ndim != 1:
+        raise ValueError(f"Y must have one label a sample, got an array of shape {values.shape}.")
+    if len(values) != n_examples:
+        raise ValueError(f"X has {n_examples} samples but Y has {len(values)} labels.")
+    if values.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            raise ValueError(f"Y[{bad[0]}] is {values[bad[0]]}, which is no label.")
+        check_classification_targets(values)
+    return values
 
 
 def class_weights(class_weight: Any, labels: Labels, codes: np.ndarray, weight: Any) -> np.ndarray:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
+import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.costs import WholeCost
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.features import FeatureTable, check_csr, check_dense, row_kind
-from maxmargin.estimators.labels import Labels, class_weights, label_array
+from maxmargin.estimators.labels import Labels, class_weights, label_vector
+from maxmargin.estimators.online import is_online
 from maxmargin.estimators.settings import check_number, check_weights, resolve_cost
 from maxmargin.persistence import register
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
@@ -64,8 +64,8 @@ callbacks, verbose
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = MulticlassSVM(C=1.0, random_state=0).fit(X, y)
-    >>> model.result_.status, bool(model.result_.relative_gap <= 1e-3)
+    >>> model = MulticlassSVM(C=0.1, tol=0.01, random_state=0).fit(X, y)
+    >>> model.result_.status, bool(model.result_.relative_gap <= 0.01)
     ('converged', True)
     >>> round(model.score(X, y), 2) >= 0.95
     True
@@ -123,6 +123,37 @@ callbacks, verbose
         tags.input_tags.sparse = True
         return tags
 
+    # -- scikit-learn calls the labels of classes y, and at times passes them by name -------------
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, Any] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from rows X and their labels y; the rest is as in `BaseSVM.fit`."""
+        return super().fit(X, y, sample_weight, eval_set, resume)
+
+    @available_if(is_online)
+    def partial_fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        classes: Iterable[Any] | None = None,
+        sample_weight: Any = None,
+        *,
+        lam: float | None = None,
+        n_total: int | None = None,
+    ) -> Self:
+        """Make one pass over a batch of rows; see `BaseSVM.partial_fit`."""
+        return self._partial_fit(X, y, classes, sample_weight, lam=lam, n_total=n_total)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return 1 - the mean of the cost as a share of the largest: accuracy, for zero-one."""
+        return BaseSVM.score(self, X, y, sample_weight)
+
     # -- hooks -----------------------------------------------------------------------------------
 
     def _encode(
@@ -137,7 +168,7 @@ callbacks, verbose
     ) -> Training:
         rows = self._rows(X, reset)
         n_examples = rows.shape[0]
-        values = self._targets(Y, n_examples)
+        values = label_vector(Y, n_examples)
         weight = check_weights(sample_weight, n_examples)
         if reset:
             named = classes if classes is not None else self.classes
@@ -171,7 +202,7 @@ callbacks, verbose
         return WholeCost(np.zeros(len(data.labels)))
 
     def _stratification(self, Y: Any) -> np.ndarray:
-        values = self._targets(Y, len(Y))
+        values = label_vector(Y, len(Y))
         return Labels.learn(values, self.classes).encode(values)
 
     def _layout(self) -> Any:
@@ -222,31 +253,6 @@ callbacks, verbose
         )
         return check_csr(matrix) if sp.issparse(matrix) else check_dense(matrix)
 
-    def _targets(self, Y: Any, n_examples: int) -> np.ndarray:
-        """Return Y as a vector of labels, one a row of X."""
-        if Y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        if isinstance(Y, (str, bytes)) or not hasattr(Y, "__len__"):
-            raise TypeError(f"Y must be a sequence of labels, got {type(Y).__name__}.")
-        values = label_array(list(Y)) if isinstance(Y, (list, tuple)) else np.asarray(Y)
-        if values.ndim == 2 and values.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected.",
-                DataConversionWarning,
-                stacklevel=5,
-            )
-            values = values.ravel()
-        if values.ndim != 1:
-            raise ValueError(f"Y must have one label a sample, got an array of {values.shape}.")
-        if len(values) != n_examples:
-            raise ValueError(f"X has {n_examples} samples but Y has {len(values)} labels.")
-        if values.dtype.kind == "f":
-            check_dense(values[:, None], lambda i: f"Y[{i}]")
-            check_classification_targets(values)
-        return values
-
     def _check_classes(self) -> None:
         if len(self.classes_) < 2:
             raise ValueError(
@@ -255,8 +261,6 @@ callbacks, verbose
             )
 
     # -- using -----------------------------------------------------------------------------------
-
-    score = BaseSVM.score
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "result_")

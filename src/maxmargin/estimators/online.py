@@ -7,19 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.estimators.settings import check_number
+from maxmargin.estimators.settings import check_number, resolve_solver
 from maxmargin.problem import Problem, lam_from_C
 from maxmargin.solvers import SOLVERS, Record, Result, Solver, State
 
 
-def batch_lam(estimator: Any, solver: Solver, lam: float | None, n_total: int | None) -> float:
-    """Return the regularisation of a batch; refuse solvers that cannot go batch by batch."""
+def is_online(estimator: Any) -> bool:
+    """Tell whether an estimator's solver can go batch by batch; if not, say which can."""
+    solver = resolve_solver(estimator.solver)
     if not solver.is_online:
         online = [name for name, cls in SOLVERS.items() if cls.is_online]
-        raise ValueError(
-            f"solver {solver.name!r} is not online, so it has no partial_fit. Online solvers: "
+        raise AttributeError(
+            f"solver {solver.name!r} is not online, so there is no partial_fit. Online solvers: "
             f"{', '.join(map(repr, online)) or 'none'}."
         )
+    return True
+
+
+def batch_lam(estimator: Any, solver: Solver, lam: float | None, n_total: int | None) -> float:
+    """Return the regularisation of a batch."""
     if lam is not None and n_total is not None:
         raise ValueError("partial_fit takes lam or n_total, not both.")
     if lam is not None:

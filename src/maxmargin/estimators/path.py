@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from maxmargin.estimators.settings import check_number, check_settings, generator
 from maxmargin.problem import lam_from_C
-from maxmargin.solvers import Result, run
+from maxmargin.solvers import Result, State, run
 
 
 @dataclass
@@ -88,7 +88,7 @@ def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any
     training = worker._encode(X, Y, sample_weight, reset=True)
     rng = generator(worker.random_state)
     fitted = []
-    problem, state = None, None
+    problem, state = None, cast(State, None)
     for C in Cs:
         lam = lam_from_C(C, training.n_examples)
         if problem is None:

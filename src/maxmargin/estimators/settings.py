@@ -76,7 +76,7 @@ def check_number(
     number = float(value)
     if not math.isfinite(number) or number < low or (number == low and not closed):
         raise ValueError(f"{name} must be {wanted} {bound} and finite, got {value!r}.")
-    return int(value) if integer else number
+    return round(number) if integer else number
 
 
 def check_weights(sample_weight: Any, n_examples: int) -> np.ndarray:
@@ -95,7 +95,7 @@ def check_weights(sample_weight: Any, n_examples: int) -> np.ndarray:
     if len(bad):
         raise ValueError(f"sample_weight[{bad[0]}] must be finite and >= 0, got {weight[bad[0]]}.")
     if not weight.any():
-        raise ValueError("sample_weight is 0 for every sample: there is nothing to learn from.")
+        raise ValueError("sample_weight is zero for every sample: there is nothing to learn from.")
     return weight
 
 
@@ -141,7 +141,7 @@ def check_settings(estimator: Any) -> Settings:
     return Settings(surrogate, solver, n_threads(estimator.n_jobs))
 
 
-def n_threads(n_jobs: int | None) -> int:
+def n_threads(n_jobs: Any) -> int:
     """Return the number of threads that n_jobs stands for (None: 1, -1: one a core)."""
     if n_jobs is None:
         return 1

@@ -1,0 +1,118 @@
+"""What an estimator of one structure must say, and what may be left at its default.
+
+A subclass writes these hooks; everything public here is built on them.
+
+=====================  ============================================================================
+`_encode`              X, Y -> `Training`: validated, labels as integers, cost tables, weights
+`_encode_inputs`       X -> data to predict on: as in `_encode`, true labels all 0
+`_decode`              cells of all outputs -> what `predict` returns
+`_unpack`              w -> coef_, intercept_, ...: views of w, so that w is the only truth
+`_prediction_cost`     data -> a cost that weighs nothing (default: a table of zeros)
+`_largest_costs`       Training -> the largest cost an output of each example can have (for `score`)
+`_fitted_state`        extra things a model file must hold; `_restore_fitted` takes them back
+`_param_to_state`      one parameter as a model file holds it; `_param_from_state` takes it back
+`_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
+`_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
+`_layout`              what the cells of w mean (classes, features): equal layouts can share w
+=====================  ============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from maxmargin import prediction
+from maxmargin.estimators import storage
+from maxmargin.estimators.settings import n_threads
+from maxmargin.estimators.training import Training
+
+
+class Hooks:
+    """The part of an estimator that knows what X, Y and w mean."""
+
+    n_jobs: int | None
+    classes_: np.ndarray
+    n_features_in_: int
+
+    # -- hooks: what a subclass must write -------------------------------------------------------
+
+    def _encode(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        reset: bool,
+        classes: Iterable[Any] | None = None,
+        weighted: bool = True,
+    ) -> Training:
+        """Validate X and Y and return them encoded, changing nothing that was passed in.
+
+        reset : learn classes_, n_features_in_ and any vocabulary anew (True: `fit`), or use those
+            at hand and refuse what does not fit them (False: `score`, `eval_set`, `partial_fit`)
+        classes : labels given by `partial_fit`, in place of the parameter of that name
+        weighted : False leaves class_weight out (for `score`)
+        """
+        raise TypeError(f"{type(self).__name__} does not say how to encode X and Y.")
+
+    def _encode_inputs(self, X: Any) -> Any:
+        """Validate X against the fitted model and return data to predict on."""
+        raise TypeError(f"{type(self).__name__} does not say how to encode X.")
+
+    def _decode(self, cells: np.ndarray, data: Any) -> Any:
+        """Return outputs as the user knows them, from the cells of all of them."""
+        raise TypeError(f"{type(self).__name__} does not say how to decode outputs.")
+
+    def _unpack(self, w: np.ndarray) -> None:
+        """Set coef_ and its like as views of w."""
+        raise TypeError(f"{type(self).__name__} does not say what its weights mean.")
+
+    # -- hooks with a default --------------------------------------------------------------------
+
+    def _prediction_cost(self, data: Any) -> Any:
+        """Return a cost that weighs nothing: its type chooses the oracle."""
+        return prediction.free_cost(data, len(self.classes_))
+
+    def _largest_costs(self, training: Training) -> np.ndarray:
+        """Return the largest cost an output of each example can have, which normalises `score`."""
+        return prediction.largest_costs(training.data, training.cost)
+
+    def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
+        """Return the function w -> 1 - mean normalised cost on (X, Y)."""
+        training = self._encode(X, Y, sample_weight, reset=False, weighted=False)
+        largest = self._largest_costs(training)
+        free = self._prediction_cost(training.data)
+        n_jobs = n_threads(self.n_jobs)
+
+        def score(w: np.ndarray) -> float:
+            _, costs = prediction.best_outputs(training.data, w, free, training.cost, n_jobs)
+            return prediction.mean_score(costs, largest, training.weight)
+
+        return score
+
+    def _stratification(self, Y: Any) -> np.ndarray | None:
+        """Return one class an example for `path` to stratify its folds by; None for plain folds."""
+        return None
+
+    def _layout(self) -> Any:
+        """Return what the cells of w mean, as a value that can be compared."""
+        return [list(self.classes_), self.n_features_in_]
+
+    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return (meta, arrays) of what was fitted besides result_; extend it in a subclass."""
+        return storage.common_state(self)
+
+    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Take back what `_fitted_state` gave; called before `_unpack`."""
+        storage.restore_common(self, meta)
+
+    def _param_to_state(self, name: str, value: Any) -> Any:
+        """Return a parameter as a model file can hold it (names, numbers, text, containers)."""
+        return storage.param_to_state(name, value)
+
+    def _param_from_state(self, name: str, value: Any) -> Any:
+        """Return the parameter that `_param_to_state` was given."""
+        return storage.param_from_state(name, value)
