@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators import (
         ChainSVM,
         Checkpoint,
+        Constraints,
         MulticlassSVM,
         PathResult,
         StructuredSVM,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _HOME = {
     "ChainSVM": "estimators",
     "Checkpoint": "estimators",
+    "Constraints": "estimators",
     "MulticlassSVM": "estimators",
     "PathResult": "estimators",
     "StructuredSVM": "estimators",
@@ -45,6 +47,7 @@ __all__ = [
     "ChainSVM",
     "Checkpoint",
     "ClassWeighted",
+    "Constraints",
     "CostMatrix",
     "Hamming",
     "MarginRescaling",

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.chain import ChainSVM
 from maxmargin.estimators.checkpoint import Checkpoint
+from maxmargin.estimators.constraints import Constraints
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.path import PathResult
 
-__all__ = ["BaseSVM", "Checkpoint", "MulticlassSVM", "PathResult", "Training"]
+__all__ = [
+    "BaseSVM",
+    "ChainSVM",
+    "Checkpoint",
+    "Constraints",
+    "MulticlassSVM",
+    "PathResult",
+    "Training",
+]

@@ -1,0 +1,403 @@
+"""Sequence labelling: a label a position, learnt together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin import prediction
+from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.chain_costs import sequence_costs
+from maxmargin.estimators.chain_encoding import (
+    Barriers,
+    Limited,
+    chain_training,
+    read_sequences,
+    reread_sequences,
+)
+from maxmargin.estimators.chain_outputs import for_each_sequence, split_weights
+from maxmargin.estimators.constraints import (
+    Constraints,
+    find_breach,
+    node_barrier,
+    resolve_constraints,
+)
+from maxmargin.estimators.features import FeatureTable
+from maxmargin.estimators.labels import Labels
+from maxmargin.estimators.sequence_labels import encode, flatten_labels, learn_labels
+from maxmargin.estimators.sequences import Stack
+from maxmargin.estimators.settings import check_weights, n_threads, resolve_cost
+from maxmargin.inference import chain as inference
+from maxmargin.persistence import register
+from maxmargin.structures import ChainData, ChainLayout, chain_data, chain_layout
+
+__all__ = ["ChainSVM"]
+
+
+@register
+class ChainSVM(BaseSVM):
+    """Max-margin labelling of sequences.
+
+    The score of labels y for a sequence x of length L is linear in the weights,
+
+        sum_t (coef_[y_t] . x_t + intercept_[y_t]) + sum_{t>0} transitions_[y_{t-1}, y_t]
+            + start_[y_0] + end_[y_{L-1}]
+
+    and the weights minimise lam/2 |w|^2 + 1/n sum_i s_i max_y psi(h_i(y), g_i(y)), lam = 1/(C n).
+
+    One element of X is one sequence: a dense (L, n_features) array of float64 or float32, a CSR
+    matrix of that shape, or a list of L feature dictionaries or lists of strings. One element of Y
+    holds its L labels, of any type; None or -1 means unknown (but -1 is a label if `classes` names
+    it). Unknown labels cost nothing: in training a sequence is cut there, and its pieces count as
+    examples.
+
+    Parameters
+    ----------
+    C : float > 0
+        Weight of the training losses against |w|^2/2, as in scikit-learn's LinearSVC.
+    cost : {"hamming", "zero_one"} or cost object
+        Task loss: the number of wrong positions, 1 for any mistake, or an object such as
+        ``CostMatrix(...)``.
+    surrogate : str or object
+        What is minimised in place of the cost.
+    solver : str or Solver
+    classes : iterable of labels or None
+        All labels there are, in the order of `classes_`, also ones that do not occur in Y. None:
+        those of Y, sorted.
+    class_weight : dict of label to weight, "balanced" or None
+        Multiplies the cost of each position by the weight of its true label.
+    constraints : {"io", "iob1", "iob2", "bioes"}, Constraints or None
+        What labellings may be, at fit and at prediction.
+    fit_intercept, transitions, start, end : bool
+        Which of the weights besides `coef_` there are; the others are zero.
+    min_count : int
+        For feature dictionaries: features seen in fewer positions are ignored.
+    hashing : int or None
+        For feature dictionaries: hash features into so many columns instead of keeping a
+        vocabulary.
+    tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, callbacks, verbose
+        See `BaseSVM`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features)
+    intercept_, start_, end_ : ndarray of shape (n_labels,)
+    transitions_ : ndarray of shape (n_labels, n_labels)
+        [a, b] scores going from a to b.
+    classes_ : ndarray of shape (n_labels,)
+    features_ : FeatureTable or None
+        The vocabulary, where positions are feature dictionaries or lists of strings.
+    result_ : Result
+        Weights, primal, dual, gap, status, history.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import ChainSVM
+    >>> X = [np.eye(2)[[0, 1, 1]], np.eye(2)[[1, 0]]]
+    >>> Y = [["a", "b", "b"], ["b", "a"]]
+    >>> tagger = ChainSVM(random_state=0).fit(X, Y)
+    >>> [labels.tolist() for labels in tagger.predict(X)]
+    [['a', 'b', 'b'], ['b', 'a']]
+    >>> tagger.result_.status
+    'converged'
+    """
+
+    features_: FeatureTable | None
+    _chain: ChainLayout
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        cost: Any = "hamming",
+        surrogate: Any = "margin",
+        solver: Any = "bcfw",
+        classes: Iterable[Any] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        constraints: Constraints | str | None = None,
+        fit_intercept: bool = True,
+        transitions: bool = True,
+        start: bool = True,
+        end: bool = True,
+        min_count: int = 1,
+        hashing: int | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_budget: float | None = None,
+        patience: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        callbacks: Sequence[Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            C=C,
+            cost=cost,
+            surrogate=surrogate,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            time_budget=time_budget,
+            patience=patience,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.classes = classes
+        self.class_weight = class_weight
+        self.constraints = constraints
+        self.fit_intercept = fit_intercept
+        self.transitions = transitions
+        self.start = start
+        self.end = end
+        self.min_count = min_count
+        self.hashing = hashing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.input_tags.sparse = True
+        tags.input_tags.dict = True
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = False
+        return tags
+
+    # -- what X and Y are --------------------------------------------------------------------
+
+    def _encode(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        reset: bool,
+        classes: Iterable[Any] | None = None,
+        weighted: bool = True,
+    ) -> Training:
+        limited = X if isinstance(X, Limited) else Limited(X)
+        stack, table = self._stack(limited.X, reset)
+        offsets = stack.offsets
+        flat = flatten_labels(Y, offsets)
+        if reset:
+            named = self.classes if classes is None else classes
+            labels = learn_labels(flat, offsets, named)
+            layout = self._new_layout(stack.matrix.shape[1], len(labels))
+        else:
+            labels, layout = Labels(self.classes_), self._chain
+        codes = encode(flat, offsets, labels)
+        barriers = Barriers(
+            self._edge_barrier(labels.classes),
+            node_barrier(offsets, labels.classes, limited.allowed),
+        )
+        weight = check_weights(sample_weight, len(offsets) - 1)
+        training = chain_training(
+            stack, codes, labels, layout, barriers, resolve_cost(self.cost),
+            self.class_weight if weighted else None, weight,
+        )  # fmt: skip
+        if reset:  # only now, when nothing can fail any more
+            self.classes_ = labels.classes
+            self.n_features_in_ = layout.n_columns
+            self.features_ = table
+            self._chain = layout
+        return training
+
+    def _stack(self, X: Any, reset: bool) -> tuple[Stack, FeatureTable | None]:
+        """Return the validated features of sequences, and the table that reads symbolic ones."""
+        if reset:
+            return read_sequences(X, lambda: FeatureTable(self.min_count, self.hashing))
+        stack = reread_sequences(X, self.features_, self.n_features_in_)
+        return stack, self.features_
+
+    def _new_layout(self, n_features: int, n_labels: int) -> ChainLayout:
+        names = ("fit_intercept", "transitions", "start", "end")
+        blocks = {name: getattr(self, name) for name in names}
+        for name, value in blocks.items():
+            if not isinstance(value, (bool, np.bool_)):
+                raise TypeError(f"{name} must be True or False, got {value!r}.")
+        return chain_layout(n_features, n_labels, *blocks.values())
+
+    def _edge_barrier(self, classes: np.ndarray) -> np.ndarray | None:
+        constraints = resolve_constraints(self.constraints)
+        return None if constraints is None else constraints.barrier(classes)
+
+    def _encode_inputs(self, X: Any) -> ChainData:
+        limited = X if isinstance(X, Limited) else Limited(X)
+        stack, _ = self._stack(limited.X, reset=False)
+        nodes = node_barrier(stack.offsets, self.classes_, limited.allowed, limited.fixed)
+        return chain_data(
+            stack.matrix,
+            stack.offsets,
+            np.zeros(stack.matrix.shape[0]),
+            self._chain,
+            edge_barrier=self._edge_barrier(self.classes_),
+            node_barrier=nodes,
+        )
+
+    def _decode(self, cells: np.ndarray, data: ChainData) -> list[np.ndarray]:
+        self._check_possible(cells, data)
+        labels = self.classes_[cells]
+        return [labels[a:b] for a, b in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
+
+    def _check_possible(self, cells: np.ndarray, data: ChainData) -> None:
+        """Refuse sequences whose best labelling is forbidden: then all are."""
+        nodes = data.node_barrier if len(data.node_barrier) else None
+        breach = find_breach(cells, data.offsets, self.classes_, data.edge_barrier, nodes)
+        if breach is not None:
+            raise ValueError(f"X[{breach.sequence}]: the constraints allow no labelling.")
+
+    # -- what the weights are ----------------------------------------------------------------
+
+    def _unpack(self, w: np.ndarray) -> None:
+        weights = split_weights(w, self._chain)
+        self.coef_ = weights.coef
+        self.intercept_ = weights.intercept
+        self.transitions_ = weights.transitions
+        self.start_ = weights.start
+        self.end_ = weights.end
+        self._weights = weights
+
+    def _layout(self) -> Any:
+        names = None if self.features_ is None else self.features_.names
+        return [self.classes_.tolist(), *self._chain, names]
+
+    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        meta, arrays = super()._fitted_state()
+        meta["features"] = None if self.features_ is None else self.features_.to_state()
+        meta["layout"] = list(self._chain)
+        return meta, arrays
+
+    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        super()._restore_fitted(meta, arrays)
+        state = meta["features"]
+        self.features_ = None if state is None else FeatureTable.from_state(state)
+        self._chain = ChainLayout(*meta["layout"])
+
+    def _param_to_state(self, name: str, value: Any) -> Any:
+        if name == "constraints" and isinstance(value, Constraints):
+            return value.parameters()
+        return super()._param_to_state(name, value)
+
+    def _param_from_state(self, name: str, value: Any) -> Any:
+        if name == "constraints" and isinstance(value, dict):
+            return Constraints(**value)
+        return super()._param_from_state(name, value)
+
+    # -- what the user calls -----------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, Any] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        allowed: Sequence[Any] | None = None,
+    ) -> Self:
+        """Learn from labelled sequences.
+
+        Parameters
+        ----------
+        X, Y : list of sequences and list of their labels
+        sample_weight : array of shape (n_sequences,) or None
+        eval_set : (X, Y) or None
+            Held-out sequences, scored after each pass; see `patience`.
+        resume : path or None
+            A file that a `Checkpoint` wrote during this very fit: go on there.
+        allowed : list or None
+            Which labels may stand where, one entry a sequence: None (any), a boolean array of shape
+            (L, n_labels) in the order of `classes_`, or a list of L entries, each None or a
+            collection of labels.
+        """
+        return super().fit(Limited(X, allowed), Y, sample_weight, eval_set, resume)
+
+    def predict(
+        self, X: Any, *, fixed: Sequence[Any] | None = None, allowed: Sequence[Any] | None = None
+    ) -> list[np.ndarray]:
+        """Return the best labels of every sequence.
+
+        Parameters
+        ----------
+        X : list of sequences
+        fixed : list or None
+            Labels that are known, one entry a sequence: None, or L labels, None or -1 where not.
+            The rest is completed as best fits them.
+        allowed : list or None
+            As in `fit`.
+        """
+        return super().predict(Limited(X, allowed, fixed))
+
+    def predict_topk(
+        self,
+        X: Any,
+        k: int,
+        *,
+        fixed: Sequence[Any] | None = None,
+        allowed: Sequence[Any] | None = None,
+    ) -> list[list[tuple[np.ndarray, float]]]:
+        """Return the k best (labels, score) of every sequence, best first, or as many as exist."""
+        data = self._checked_inputs(X, fixed, allowed)
+
+        def best(*potentials: np.ndarray) -> list[tuple[np.ndarray, float]]:
+            answers = inference.k_best(*potentials, k=k)
+            return [(self.classes_[answer.output], answer.score) for answer in answers]
+
+        return for_each_sequence(data, self._weights, best, n_threads(self.n_jobs))
+
+    def predict_marginals(
+        self,
+        X: Any,
+        temperature: float = 1.0,
+        *,
+        fixed: Sequence[Any] | None = None,
+        allowed: Sequence[Any] | None = None,
+    ) -> list[np.ndarray]:
+        """Return, a sequence, p(y_t = k) at [t, k] under p(y) ~ exp(score(y) / temperature)."""
+        data = self._checked_inputs(X, fixed, allowed)
+
+        def node(*potentials: np.ndarray) -> np.ndarray:
+            unary, transitions, start, end = potentials
+            return inference.marginals(unary, transitions, start, end, temperature).node
+
+        return for_each_sequence(data, self._weights, node, n_threads(self.n_jobs))
+
+    def decision_function(
+        self, X: Any, *, fixed: Sequence[Any] | None = None, allowed: Sequence[Any] | None = None
+    ) -> list[np.ndarray]:
+        """Return, a sequence, the best score of labels with label k at position t, at [t, k]."""
+        data = self._checked_inputs(X, fixed, allowed)
+        jobs = n_threads(self.n_jobs)
+        return for_each_sequence(data, self._weights, inference.max_marginals, jobs)
+
+    def _checked_inputs(self, X: Any, fixed: Any, allowed: Any) -> ChainData:
+        check_is_fitted(self, "result_")
+        return self._encode_inputs(Limited(X, allowed, fixed))
+
+    def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
+        # Not by `_encode`: there a sequence is cut, here it is predicted whole.
+        data = self._encode_inputs(X)
+        offsets = data.offsets
+        codes = encode(flatten_labels(Y, offsets), offsets, Labels(self.classes_))
+        n_known = np.add.reduceat(codes >= 0, offsets[:-1], dtype=np.int64)
+        weight = check_weights(sample_weight, len(n_known)) * (n_known > 0)
+        if not weight.any():
+            raise ValueError("Y has no known label in a sequence of positive weight.")
+        cost = resolve_cost(self.cost).tables(self.classes_, n_known)
+        free = self._prediction_cost(data)
+        jobs = n_threads(self.n_jobs)
+
+        def score(w: np.ndarray) -> float:
+            cells, _ = prediction.best_outputs(data, w, free, n_jobs=jobs)
+            self._check_possible(cells, data)
+            costs = sequence_costs(cost, codes, cells, offsets)
+            return prediction.mean_score(costs.found, costs.largest, weight)
+
+        return score
