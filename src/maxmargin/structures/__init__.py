@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maxmargin.structures import chain_zero_one as _chain_zero_one  # noqa: F401  (registers)
 from maxmargin.structures.chain import ChainData, ChainLayout, chain_data, chain_layout
+from maxmargin.structures.compiled import CompiledStructure
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
 from maxmargin.structures.user import OwnCost, Structure, UserData
 
@@ -19,6 +20,7 @@ __all__ = [
     "STRUCTURES",
     "ChainData",
     "ChainLayout",
+    "CompiledStructure",
     "MulticlassData",
     "OwnCost",
     "Structure",

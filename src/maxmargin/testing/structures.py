@@ -68,6 +68,7 @@ def check_structure(
     cost: Any = None,
     outputs: OutputSource | None = None,
     max_examples: int = 5,
+    compile: bool = True,
     seed: int = 0,
 ) -> None:
     """Check a structure against its contract, on examples whose outputs can all be listed.
@@ -90,6 +91,8 @@ def check_structure(
         method ``outputs(x)``, and knows those of classes and chains.
     max_examples : int
         Only the first so many examples are looked at.
+    compile : bool
+        False leaves out the comparison of compiled code with Python.
     seed : int
         Of the weights that are drawn.
 
@@ -123,7 +126,7 @@ def check_structure(
         _check_gram(case)
         if isinstance(data, UserData):
             _check_prediction(case, rng)
-    if isinstance(data, tuple) and isinstance(cost, tuple):
+    if compile and isinstance(data, tuple) and isinstance(cost, tuple):
         _check_compiled(data, cost, len(sizes), rng)
 
 

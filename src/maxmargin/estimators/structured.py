@@ -1,0 +1,317 @@
+"""`StructuredSVM`: an estimator for a structure of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin import prediction
+from maxmargin.costs import PartCost, WholeCost
+from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.settings import check_weights, resolve_cost, resolve_solver
+from maxmargin.generic import (
+    maximize,
+    n_weights,
+    output_cost,
+    output_sizes,
+    potentials,
+    truths,
+    workspace,
+)
+from maxmargin.persistence import register
+from maxmargin.solvers import SOLVERS
+from maxmargin.structures import OwnCost, UserData
+from maxmargin.structures.compiled import check_cost_fits, check_data
+
+__all__ = ["StructuredSVM", "register_structure"]
+
+S = TypeVar("S", bound=type)
+
+#: Structures that a model file may name. Filled by `register_structure`.
+STORED: dict[str, type] = {}
+
+
+def register_structure(cls: S) -> S:
+    """Let model files name this structure; use it as a decorator.
+
+    A file holds the name and what the structure's method ``parameters()`` returns, never code: the
+    process that loads it must have imported the class before.
+
+    Examples
+    --------
+    >>> from maxmargin.estimators.structured import STORED, register_structure
+    >>> @register_structure
+    ... class Colours:
+    ...     def __init__(self, n_colours): self.n_colours = n_colours
+    ...     def parameters(self): return {"n_colours": self.n_colours}
+    >>> STORED.pop("Colours") is Colours
+    True
+    """
+    if not callable(getattr(cls, "parameters", None)):
+        raise TypeError(f"{cls.__name__} cannot be registered: it has no method parameters.")
+    STORED[cls.__name__] = cls
+    return cls
+
+
+@register
+class StructuredSVM(BaseSVM):
+    """Max-margin learning with a structure of your own.
+
+    Minimises lam/2 |w|^2 + 1/n sum_i s_i max_y psi(h_i(y), g_i(y)) with lam = 1/(C n), where
+    h_i(y) = w.phi(x_i, y) - w.phi(x_i, y_i) and g_i(y) = cost(y, y_i).
+
+    Parameters
+    ----------
+    structure : object
+        In plain Python: ``n_features``, ``joint_feature(x, y)``, ``maximize(x, w, y_true,
+        score_scale, cost_scale)`` and ``cost(y, y_true)``, see `maxmargin.structures.Structure`. Or
+        compiled: ``data(X, Y)`` and ``decode(data, i, cells)``, see
+        `maxmargin.structures.CompiledStructure`.
+    cost : None, str or object
+        None is the structure's own cost, the only choice for a structure in plain Python.
+    C, surrogate, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
+callbacks, verbose
+        As for every estimator, see `BaseSVM`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights.
+    result_ : Result
+        Weights, primal, dual, gap, status, history.
+
+    Examples
+    --------
+    A sign and a size, chosen together:
+
+    >>> import numpy as np
+    >>> from maxmargin.estimators.structured import StructuredSVM
+    >>> class Interval:
+    ...     n_features = 2
+    ...     def joint_feature(self, x, y):
+    ...         return [x * y, -0.5 * y * y]
+    ...     def cost(self, y, y_true):
+    ...         return abs(y - y_true)
+    ...     def maximize(self, x, w, y_true, score_scale, cost_scale):
+    ...         def value(y):
+    ...             price = 0 if y_true is None else self.cost(y, y_true)
+    ...             return score_scale * (w @ self.joint_feature(x, y)) + cost_scale * price
+    ...         return max(range(-2, 3), key=value)
+    >>> model = StructuredSVM(Interval(), C=10, random_state=0).fit([-2, -1, 1, 2], [-2, -1, 1, 2])
+    >>> model.predict([-1.8, 0.1, 1.1])
+    [-2, 0, 1]
+    >>> model.result_.status
+    'converged'
+    """
+
+    coef_: np.ndarray
+    n_weights_: int
+    #: `partial_fit` need not be told of classes: the structure knows its outputs.
+    classes = ()
+
+    def __init__(
+        self,
+        structure: Any = None,
+        *,
+        C: float = 1.0,
+        cost: Any = None,
+        surrogate: Any = "margin",
+        solver: Any = "bcfw",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_budget: float | None = None,
+        patience: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        callbacks: Sequence[Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            C=C,
+            cost=cost,
+            surrogate=surrogate,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            time_budget=time_budget,
+            patience=patience,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.structure = structure
+
+    # -- hooks -----------------------------------------------------------------------------------
+
+    def _encode(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        reset: bool,
+        classes: Iterable[Any] | None = None,
+        weighted: bool = True,
+    ) -> Training:
+        self._check_parameters()
+        n = _length("X", X)
+        if n == 0:
+            raise ValueError("X is empty; there must be at least one sample.")
+        if _length("Y", Y) != n:
+            raise ValueError(f"X has {n} samples but Y has {len(Y)}.")
+        weight = check_weights(sample_weight, n)
+        data = self._data(X, Y)
+        if reset:
+            self.n_weights_ = int(n_weights(data))
+        self._check_size(data)
+        return Training(data, self._cost_of(data), n, weight)
+
+    def _encode_inputs(self, X: Any) -> Any:
+        _length("X", X)
+        data = self._data(X, None)
+        self._check_size(data)
+        return data
+
+    def _check_size(self, data: Any) -> None:
+        size = int(n_weights(data))
+        if size != self.n_weights_:
+            raise ValueError(
+                f"The structure now has {size} features, but the model was fitted with "
+                f"{self.n_weights_}."
+            )
+
+    def _decode(self, cells: np.ndarray, data: Any) -> list[Any]:
+        if isinstance(data, UserData):
+            return [box.value for box in cells]
+        ends = np.cumsum(output_sizes(data))[:-1]
+        pieces = np.split(cells, ends) if len(cells) else []
+        return [self.structure.decode(data, i, piece) for i, piece in enumerate(pieces)]
+
+    def _unpack(self, w: np.ndarray) -> None:
+        self.coef_ = w
+        self.n_weights_ = len(w)
+
+    def _prediction_cost(self, data: Any) -> Any:
+        return self._cost_of(data)
+
+    def _largest_costs(self, training: Training) -> np.ndarray:
+        data, cost = training.data, training.cost
+        if isinstance(cost, PartCost | WholeCost):
+            return prediction.largest_costs(data, cost)
+        # The oracle itself says which output costs most, where only costs count.
+        theta, w = workspace(data), np.zeros(self.n_weights_)
+        y = np.zeros(int(output_sizes(data).max()), dtype=truths(data).dtype)
+        largest = np.zeros(training.n_examples)
+        for i in range(training.n_examples):
+            potentials(data, i, w, 1.0, theta)
+            maximize(data, cost, i, theta, 0.0, 1.0, y, 0)
+            largest[i] = output_cost(data, cost, i, y, 0)
+        return largest
+
+    def _layout(self) -> Any:
+        return [type(self.structure).__qualname__, self.n_weights_]
+
+    def _param_to_state(self, name: str, value: Any) -> Any:
+        if name != "structure" or value is None:
+            return super()._param_to_state(name, value)
+        kind = type(value).__name__
+        if STORED.get(kind) is not type(value):
+            raise TypeError(
+                f"structure={value!r} cannot be stored, since a file holds no code: register its "
+                "class with maxmargin.estimators.register_structure, here and where it is loaded."
+            )
+        return {"name": kind, "parameters": value.parameters()}
+
+    def _param_from_state(self, name: str, value: Any) -> Any:
+        if name != "structure" or value is None:
+            return super()._param_from_state(name, value)
+        if value["name"] not in STORED:
+            raise ValueError(
+                f"The model's structure {value['name']!r} is not known here: import the module "
+                "that registers it (maxmargin.estimators.register_structure) before loading."
+            )
+        return STORED[value["name"]](**value["parameters"])
+
+    # -- the structure ---------------------------------------------------------------------------
+
+    def _is_compiled(self) -> bool:
+        return callable(getattr(self.structure, "data", None))
+
+    def _check_parameters(self) -> None:
+        """Refuse what does not go together, before any work."""
+        if self.structure is None or isinstance(self.structure, type):
+            raise TypeError(
+                f"structure must be an object with the methods of a structure, got "
+                f"{self.structure!r}."
+            )
+        if self.cost is not None and not self._is_compiled():
+            raise ValueError(
+                "cost must be None for a structure in plain Python, which has its own method cost; "
+                f"got {self.cost!r}."
+            )
+        _check_needs(self.structure, resolve_solver(self.solver))
+
+    def _data(self, X: Any, Y: Any) -> Any:
+        if not self._is_compiled():
+            return UserData(self.structure, X, Y)
+        data = self.structure.data(X, Y)
+        check_data(data, len(X))
+        return data
+
+    def _cost_of(self, data: Any) -> Any:
+        """Return the cost as the oracle reads it, for these examples."""
+        if isinstance(data, UserData):
+            return OwnCost()
+        if self.cost is not None:
+            if getattr(self.structure, "classes", None) is None:
+                raise ValueError(
+                    f"cost={self.cost!r} needs to know the labels, but the structure has no "
+                    "attribute classes; give it one, or a method cost(data) and cost=None."
+                )
+            tables = resolve_cost(self.cost).tables(
+                np.asarray(self.structure.classes), np.asarray(output_sizes(data))
+            )
+        elif callable(getattr(self.structure, "cost", None)):
+            tables = self.structure.cost(data)
+        else:
+            raise ValueError("cost is None, but the structure has no method cost(data) of its own.")
+        check_cost_fits(data, tables)
+        return tables
+
+    def predict(self, X: Any) -> list[Any]:
+        """Return the best output of every input, in a list."""
+        check_is_fitted(self, "result_")
+        return list(super().predict(X))
+
+
+def _length(name: str, value: Any) -> int:
+    """Return the number of samples of a sequence."""
+    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
+        raise TypeError(f"{name} must be a sequence of samples, got {type(value).__name__}.")
+    try:
+        return len(value)
+    except TypeError:  # a sparse matrix, an array of no dimension
+        raise TypeError(
+            f"{name} must be a sequence of samples, got {type(value).__name__}."
+        ) from None
+
+
+def _check_needs(structure: Any, solver: Any) -> None:
+    """Refuse a solver that needs what the structure does not provide; say which would do.
+
+    What every structure has is not in `needs`; "convex" is asked of the surrogate.
+    """
+    provided = {"convex", *getattr(structure, "provides", ())}
+    lacking = sorted(solver.needs - provided)
+    if lacking:
+        fitting = [name for name, cls in SOLVERS.items() if cls.needs <= provided]
+        raise ValueError(
+            f"{type(solver).__name__} needs {', '.join(lacking)}, which "
+            f"{type(structure).__name__} does not provide. Solvers that fit: {', '.join(fitting)}."
+        )
