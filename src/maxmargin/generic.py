@@ -78,17 +78,18 @@ def _missing(name: str, *arguments: Any) -> TypeError:
 
 
 @generic
-def add_scores(features, first, n_rows, scale, w, n_labels, out):
-    """out[t, k] += scale * x_{first+t} . w_k for the first n_rows rows of out.
+def add_scores(features, first, n_rows, scale, W, out):
+    """out[t, k] += scale * x_{first+t} . W[:, k] for the first n_rows rows of out.
 
-    The weights of feature f are w[f * n_labels : (f + 1) * n_labels].
+    W has a row a feature (more rows are not looked at). Two-dimensional on purpose: an index summed
+    from two variables may be negative for all the compiler knows, and is not vectorised.
     """
     raise _missing("add_scores", features)
 
 
 @generic
-def add_row(features, row, label, scale, w, n_labels):
-    """w[f * n_labels + label] += scale * x_row[f] for every feature f."""
+def add_row(features, row, label, scale, W):
+    """W[f, label] += scale * x_row[f] for every feature f."""
     raise _missing("add_row", features)
 
 

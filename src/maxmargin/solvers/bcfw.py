@@ -26,21 +26,28 @@ from maxmargin.solvers.blocks import (
 _KINDS = {"plain": PLAIN, "pairwise": PAIRWISE, "active": ACTIVE}
 _SAMPLINGS = ("shuffle", "gap")
 
-#: Examples a compiled call: a keyboard interrupt is seen between two of them.
+#: Most examples a compiled call: a keyboard interrupt is seen between two of them.
 STRIDE = 4096
+
+#: Share of the newest pass in the mean of iterates: about the last three passes count.
+MEAN_SHARE = 0.3
+
+
+def _strides(n: int, n_weights: int) -> list[int]:
+    """Cut n visits into compiled calls: about 16, fewer where adding up w would cost too much."""
+    stride = min(max(n // 16, n_weights // 100, 1), STRIDE)
+    return [*range(0, n, stride), n]
 
 
 class BlockState(State):
-    """The dual blocks, w = their sum, and the averaged pair if asked for."""
+    """The dual blocks, w = their sum, and a mean of recent w if asked for."""
 
     def __init__(self, w: np.ndarray, blocks: Blocks) -> None:
         self.w = w
         self.blocks = blocks
         self.bench: Bench = bench_for(blocks)
         self.n_passes = 0
-        #: Weighted mean of the iterates at the ends of passes, and of their linear dual terms.
         self.w_mean = np.zeros(0)
-        self.linear_mean = 0.0
 
     def replace_blocks(self, blocks: Blocks) -> None:
         """Take over blocks that have more room."""
@@ -51,12 +58,8 @@ class BlockState(State):
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the state as arrays."""
         fields = {f"blocks.{name}": array for name, array in self.blocks._asdict().items()}
-        own = {"w": self.w, "w_mean": self.w_mean}
-        numbers = {
-            "n_passes": np.array(self.n_passes),
-            "linear_mean": np.array(self.linear_mean),
-        }
-        return own | numbers | fields
+        own = {"w": self.w, "w_mean": self.w_mean, "n_passes": np.array(self.n_passes)}
+        return own | fields
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> BlockState:
@@ -65,7 +68,6 @@ class BlockState(State):
         state = cls(arrays["w"].copy(), blocks)
         state.n_passes = int(arrays["n_passes"])
         state.w_mean = arrays["w_mean"].copy()
-        state.linear_mean = float(arrays["linear_mean"])
         return state
 
 
@@ -85,20 +87,26 @@ class BlockFrankWolfe(Solver):
         "shuffle" visits every example once a pass, in random order; "gap" draws examples in
         proportion to their last known gaps.
     cache : int
-        Passes over the planes at hand, without the oracle, after each pass with it. Pays where the
-        oracle is dear.
+        Passes over the planes at hand, without the oracle, after each pass with it. Such passes are
+        cheaper and get as far; the dearer the oracle, the more of them pay.
     average : bool
-        Also keep the weighted mean of the iterates at the ends of passes and report it where its
-        primal is lower.
+        Report a mean of the iterates within the last few passes. Its primal is lower than that of
+        the last iterate, which is the best for the block visited last and worse for the others.
     max_steps : int
         Most pairwise steps a visit, for "active".
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import BlockFrankWolfe
+    >>> BlockFrankWolfe(step="pairwise", cache=0).step
+    'pairwise'
     """
 
     step: str = "active"
     sampling: str = "shuffle"
-    cache: int = 0
-    average: bool = False
-    max_steps: int = 30
+    cache: int = 2
+    average: bool = True
+    max_steps: int = 10
 
     name: ClassVar[str] = "bcfw"
     state_class: ClassVar[type[State]] = BlockState
@@ -125,7 +133,7 @@ class BlockFrankWolfe(Solver):
         return state
 
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
-        """Visit as many examples as there are."""
+        """Visit as many examples as there are, then go over the planes at hand."""
         assert isinstance(state, BlockState)
         n = problem.n_examples
         estimate = self._visit(problem, state, self._order(state, n, rng), ask=True) / n
@@ -135,10 +143,7 @@ class BlockFrankWolfe(Solver):
             # Drawn with replacement: the sum says little, the last known gaps say more.
             estimate = float(state.blocks.gap.sum()) / n
         state.n_passes += 1
-        dual = dual_value(problem, state.blocks, state.w)
-        if self.average:
-            self._average(problem, state, dual)
-        return Progress(dual=dual, gap_estimate=estimate)
+        return Progress(dual_value(problem, state.blocks, state.w), estimate)
 
     def _order(self, state: BlockState, n: int, rng: np.random.Generator) -> np.ndarray:
         gap = state.blocks.gap
@@ -164,39 +169,36 @@ class BlockFrankWolfe(Solver):
         weights = state.w if w is None else w
         steps = self.max_steps if max_steps is None else max_steps
         kind = _KINDS[self.step] if steps else ACTIVE
+        is_averaged = self.average and w is None
         total = 0.0
-        for first in range(0, len(order), STRIDE):
-            last = min(first + STRIDE, len(order))
+        ends = _strides(len(order), problem.n_weights)
+        mean = np.zeros_like(weights) if is_averaged else weights
+        for first, last in zip(ends[:-1], ends[1:], strict=True):
             total += run(
                 problem.view, order, first, last, inv_lam_n, kind, steps, ask, weights,
                 state.blocks, state.bench, problem.desk(),
             )  # fmt: skip
+            if is_averaged:
+                mean += (last - first) / len(order) * weights
+        if is_averaged:
+            if len(state.w_mean) == 0:
+                state.w_mean = mean
+            else:
+                state.w_mean += MEAN_SHARE * (mean - state.w_mean)
         if ask:
             problem.n_oracle_calls += len(order)
         return total
 
-    def _average(self, problem: Problem, state: BlockState, dual: float) -> None:
-        linear = dual + 0.5 * problem.lam * float(state.w @ state.w)
-        share = 2.0 / (state.n_passes + 1)
-        if len(state.w_mean) == 0:
-            state.w_mean = np.zeros_like(state.w)
-        state.w_mean += share * (state.w - state.w_mean)
-        state.linear_mean += share * (linear - state.linear_mean)
-
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
-        """Return the last iterate and, if kept, the averaged one."""
+        """Return the mean of recent iterates, or the last one."""
         assert isinstance(state, BlockState)
-        last = (state.w, dual_value(problem, state.blocks, state.w))
-        if len(state.w_mean) == 0:
-            return [last]
-        mean = state.w_mean
-        return [last, (mean, state.linear_mean - 0.5 * problem.lam * float(mean @ mean))]
+        dual = dual_value(problem, state.blocks, state.w)
+        return [(state.w_mean if len(state.w_mean) else state.w, dual)]
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""
         assert isinstance(state, BlockState)
         state.w = primal_weights(problem, state.blocks)
         state.w_mean = np.zeros(0)
-        state.linear_mean = 0.0
         state.n_passes = 0
         state.blocks.gap[:] = np.inf

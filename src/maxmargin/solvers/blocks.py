@@ -33,7 +33,7 @@ from maxmargin.problem import Problem
 PLAIN, PAIRWISE, ACTIVE = 0, 1, 2
 
 #: A plane that has had no coefficient for this many visits is forgotten.
-MAX_IDLE = 30
+MAX_IDLE = 10
 
 # The columns of `Blocks.planes`.
 ALPHA, SLOPE, OFFSET, IDLE = 0, 1, 2, 3
@@ -60,8 +60,10 @@ class Blocks(NamedTuple):
 class Bench(NamedTuple):
     """Room for the planes of the block in hand."""
 
-    value: Any  # (largest capacity,)
-    change: Any  # (largest capacity,)
+    alpha: Any
+    slope: Any
+    value: Any
+    change: Any
 
 
 def capacity(blocks: Blocks) -> np.ndarray:
@@ -102,7 +104,7 @@ def new_blocks(problem: Problem) -> Blocks:
 def bench_for(blocks: Blocks) -> Bench:
     """Return room for the planes of any one block."""
     largest = int(capacity(blocks).max())
-    return Bench(np.zeros(largest), np.zeros(largest))
+    return Bench(*(np.zeros(largest) for _ in Bench._fields))
 
 
 def in_use(blocks: Blocks) -> np.ndarray:
@@ -128,8 +130,8 @@ def make_room(problem: Problem, blocks: Blocks, visits: np.ndarray) -> Blocks:
         return blocks
     kept = kept_planes(blocks)
     needed = np.add.reduceat(kept, blocks.start[:-1]) + visits
-    # Half as much again where it is tight, since growing copies everything.
-    room = np.where(needed <= room, room, np.maximum(needed, needed * 3 // 2))
+    # Growing copies everything: all that will soon be tight grow at once, by half.
+    room = np.where(needed + 3 <= room, room, needed * 3 // 2 + 3)
     larger = empty_blocks(problem, room)
     larger.gap[:] = blocks.gap
     problem.bind(copy_planes)(kept, problem.sizes, blocks, larger)
@@ -231,72 +233,65 @@ def add_plane(problem, i, slope, offset, blocks, desk):
 
 
 @register_jitable
-def pairwise_steps(planes, gram, first, count, room, square, factor, hi, max_steps, value, change):
+def pairwise_steps(gram, count, factor, corner, max_steps, alpha, slope, value, change):
     """Move mass from the lowest active plane to the highest until they agree.
 
-    ``factor`` is s_i/(lam n). The first step goes to plane ``hi``, the following to the best one.
+    ``factor`` is s_i/(lam n). The first step goes to plane ``corner``, the next ones to the best.
     """
     slack = -1.0
     for step_number in range(max_steps):
-        lo = -1
-        if step_number > 0:
-            hi = 0
+        hi, lo = 0, -1
         for p in range(count):
-            if step_number > 0 and value[p] > value[hi]:
+            if value[p] > value[hi]:
                 hi = p
-            if planes[first + p, 0] > 0.0 and (lo < 0 or value[p] < value[lo]):
+            if alpha[p] > 0.0 and (lo < 0 or value[p] < value[lo]):
                 lo = p
+        if step_number == 0:
+            hi = corner
         ascent = value[hi] - value[lo]
         if slack < 0.0:
             # The other blocks move too: solving this one to the last digit is wasted.
             slack = 1e-2 * ascent
         if ascent <= slack:
             break
-        slope_hi, slope_lo = planes[first + hi, 1], planes[first + lo, 1]
-        row_hi, row_lo = square + hi * room, square + lo * room
         curvature = factor * (
-            slope_hi * slope_hi * gram[row_hi + hi]
-            - 2.0 * slope_hi * slope_lo * gram[row_hi + lo]
-            + slope_lo * slope_lo * gram[row_lo + lo]
+            slope[hi] * slope[hi] * gram[hi, hi]
+            - 2.0 * slope[hi] * slope[lo] * gram[hi, lo]
+            + slope[lo] * slope[lo] * gram[lo, lo]
         )
-        step = most = planes[first + lo, 0]
+        step = most = alpha[lo]
         if ascent < most * curvature:
             step = ascent / curvature
-        planes[first + hi, 0] += step
+        alpha[hi] += step
         # A plane that gives all it has must end at zero, not at a rounding error.
-        planes[first + lo, 0] = most - step if step < most else 0.0
+        alpha[lo] = most - step if step < most else 0.0
         change[hi] += step
         change[lo] -= step
+        toward, away = step * factor * slope[hi], step * factor * slope[lo]
         for p in range(count):
-            slide = slope_hi * gram[row_hi + p] - slope_lo * gram[row_lo + p]
-            value[p] -= step * factor * planes[first + p, 1] * slide
+            value[p] -= slope[p] * (toward * gram[hi, p] - away * gram[lo, p])
 
 
 @register_jitable
-def plain_step(planes, gram, first, count, room, square, factor, corner, value, change):
+def plain_step(gram, count, factor, corner, alpha, slope, value, change):
     """One Frank-Wolfe step towards a plane."""
-    slope_corner = planes[first + corner, 1]
-    row_corner = square + corner * room
     ascent = value[corner]
-    curvature = slope_corner * slope_corner * gram[row_corner + corner]
+    curvature = slope[corner] * slope[corner] * gram[corner, corner]
     for p in range(count):
-        mass = planes[first + p, 0]
-        ascent -= mass * value[p]
-        mass *= planes[first + p, 1]
-        curvature -= 2.0 * mass * slope_corner * gram[row_corner + p]
+        ascent -= alpha[p] * value[p]
+        mass = alpha[p] * slope[p]
+        curvature -= 2.0 * mass * slope[corner] * gram[corner, p]
         for q in range(count):
-            curvature += (
-                mass * planes[first + q, 0] * planes[first + q, 1] * gram[square + p * room + q]
-            )
+            curvature += mass * alpha[q] * slope[q] * gram[p, q]
     curvature *= factor
     if ascent <= 0.0:
         return
     step = ascent / curvature if ascent < curvature else 1.0
     for p in range(count):
-        moved = step * planes[first + p, 0]
-        planes[first + p, 0] -= moved
+        moved = step * alpha[p]
+        alpha[p] -= moved
         change[p] -= moved
-    planes[first + corner, 0] += step
+    alpha[corner] += step
     change[corner] += step
 
 
@@ -325,43 +320,44 @@ def visit_blocks(
 
         size = output_size(problem.data, i)
         start, count = blocks.start[i], blocks.count[i]
+        alpha, slopes = bench.alpha, bench.slope
         mean = 0.0
         best = 0
         for p in range(count):
             h = margin_error(
                 problem.data, i, desk.theta, blocks.outputs, blocks.place[i] + p * size
             )
-            bench.value[p] = blocks.planes[start + p, OFFSET] + blocks.planes[start + p, SLOPE] * h
+            alpha[p] = blocks.planes[start + p, ALPHA]
+            slopes[p] = blocks.planes[start + p, SLOPE]
+            bench.value[p] = blocks.planes[start + p, OFFSET] + slopes[p] * h
             bench.change[p] = 0.0
-            mean += blocks.planes[start + p, ALPHA] * bench.value[p]
+            mean += alpha[p] * bench.value[p]
             if bench.value[p] > bench.value[best]:
                 best = p
         if corner < 0:
             corner = best
             top = bench.value[corner]
-        gap = weight * (top - mean)
-        blocks.gap[i] = gap if gap > 0.0 else 0.0
-        total += blocks.gap[i]
+        gap = max(weight * (top - mean), 0.0)
+        total += gap
+        if ask:
+            blocks.gap[i] = gap
 
-        room, square = blocks.start[i + 1] - start, blocks.square[i]
+        room = blocks.start[i + 1] - start
+        gram = blocks.gram[blocks.square[i] : blocks.square[i + 1]].reshape((room, room))
         if kind == PLAIN:
-            plain_step(
-                blocks.planes, blocks.gram, start, count, room, square, factor, corner,
-                bench.value, bench.change,
-            )  # fmt: skip
+            plain_step(gram, count, factor, corner, alpha, slopes, bench.value, bench.change)
         else:
+            n_steps = 1 if kind == PAIRWISE else max_steps
             pairwise_steps(
-                blocks.planes, blocks.gram, start, count, room, square, factor, corner,
-                1 if kind == PAIRWISE else max_steps, bench.value, bench.change,
-            )  # fmt: skip
+                gram, count, factor, corner, n_steps, alpha, slopes, bench.value, bench.change
+            )
 
         for p in range(count):
+            row = start + p
             if bench.change[p] != 0.0:
-                scale = factor * bench.change[p] * blocks.planes[start + p, SLOPE]
+                scale = factor * bench.change[p] * slopes[p]
                 at = blocks.place[i] + p * size
                 add_difference(problem.data, i, blocks.outputs, at, scale, w)
-            if blocks.planes[start + p, ALPHA] > 0.0:
-                blocks.planes[start + p, IDLE] = 0.0
-            else:
-                blocks.planes[start + p, IDLE] += 1.0
+                blocks.planes[row, ALPHA] = alpha[p]
+            blocks.planes[row, IDLE] = 0.0 if alpha[p] > 0.0 else blocks.planes[row, IDLE] + 1.0
     return total

@@ -49,6 +49,8 @@ class _Tally:
     validation: float = -math.inf
     since_validation: int = 0
     next_check: int = 1
+    #: Certified gap over the running sum, when last both were known.
+    ratio: float = 1.0
     history: list[Record] = field(default_factory=list)
 
     def offer(self, w: np.ndarray, primal: float) -> None:
@@ -155,6 +157,8 @@ class _Loop:
         callbacks: list[Callback],
         patience: int | None,
     ) -> str:
+        if self.ended:  # resumed from the last pass of a run that was over
+            return self.ended
         try:
             while self.n_passes < max_iter:
                 progress = self.solver.advance(self.problem, self.state, self.rng)
@@ -175,19 +179,26 @@ class _Loop:
                     score,
                 )
                 self.tally.history.append(record)
+                if converged:
+                    self.ended = "converged"
+                elif patience is not None and self.tally.since_validation >= patience:
+                    self.ended = "patience"
                 event = Iteration(record, progress.gap_estimate, self.state.w, self.snapshot)
                 stop = [callback(event) for callback in callbacks]
                 if converged:
                     return "converged"
                 if any(stop):
                     return "interrupted"
-                if patience is not None and self.tally.since_validation >= patience:
-                    return "patience"
+                if self.ended:
+                    return self.ended
                 if time_budget is not None and self.seconds >= time_budget:
                     return "time_budget"
         except KeyboardInterrupt:
             return "interrupted"
         return "max_iter"
+
+    #: Why the run is over, known before callbacks are told of its last pass.
+    ended = ""
 
     def _look(self, progress: Progress) -> float:
         """Take in what the pass found out; return the primal if it is known at this pass."""
@@ -199,17 +210,16 @@ class _Loop:
             return progress.primal
         if not self.solver.minimizes or not self._is_worth_checking(progress):
             return math.nan
-        return self._certify()
+        primal = self._certify()
+        if progress.gap_estimate > 0.0 and math.isfinite(tally.gap):
+            tally.ratio = min(max(tally.gap / progress.gap_estimate, 0.1), 1.5)
+        return primal
 
     def _is_worth_checking(self, progress: Progress) -> bool:
         if self.n_passes >= self.tally.next_check:
             return True
-        estimate = progress.gap_estimate
-        return (
-            estimate <= self.tol * abs(self.tally.dual + estimate) and self.n_passes > self.checked
-        )
-
-    checked = 0
+        expected = self.tally.ratio * progress.gap_estimate
+        return expected <= self.tol * abs(self.tally.dual + expected)
 
     def _certify(self) -> float:
         """Compute the primal of the solver's iterates; return the lowest."""
@@ -221,9 +231,8 @@ class _Loop:
             if math.isfinite(dual):
                 self.tally.dual = max(self.tally.dual, dual)
         # A certificate costs about half a pass: look at passes 1, 2, 3, 5, 8, 12, 18, ... and when
-        # the running sum says so, but then not again at once.
+        # the running sum says so.
         self.tally.next_check = self.n_passes + max(1, self.n_passes // 2)
-        self.checked = self.n_passes + self.n_passes // 40
         return lowest
 
     def _validate(self) -> float:
@@ -278,14 +287,21 @@ class _Loop:
         meta = {
             "solver": self.solver.name,
             "n_passes": self.n_passes,
-            "checked": self.checked,
+            "ended": self.ended,
             "seconds": self.seconds,
             "oracle_calls": self.oracle_calls,
             "lam": self.problem.lam,
             "rng": self.rng.bit_generator.state,
             "tally": {
                 name: getattr(tally, name)
-                for name in ("primal", "dual", "validation", "since_validation", "next_check")
+                for name in (
+                    "primal",
+                    "dual",
+                    "validation",
+                    "since_validation",
+                    "next_check",
+                    "ratio",
+                )
             },
             "history": [asdict(record) for record in tally.history],
         }
@@ -309,7 +325,7 @@ class _Loop:
             {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
         )
         self.n_passes = meta["n_passes"]
-        self.checked = meta["checked"]
+        self.ended = meta["ended"]
         self.seconds_before = meta["seconds"]
         self.calls_before = meta["oracle_calls"]
         self.rng.bit_generator.state = meta["rng"]

@@ -77,10 +77,10 @@ def _output_size(data, i):
 
 @implements(potentials, MulticlassData)
 def _potentials(data, i, w, scale, theta):
-    bias = data.n_columns * data.n_labels
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
     for k in range(data.n_labels):
-        theta.scores[0, k] = scale * w[bias + k] if data.has_bias else 0.0
-    add_scores(data.features, i, 1, scale, w, data.n_labels, theta.scores)
+        theta.scores[0, k] = scale * W[data.n_columns, k] if data.has_bias else 0.0
+    add_scores(data.features, i, 1, scale, W, theta.scores)
 
 
 @implements(difference_potentials, MulticlassData)
@@ -101,12 +101,12 @@ def _add_difference(data, i, outputs, at, scale, w):
     truth, label = data.labels[i], outputs[at]
     if label == truth:
         return
-    add_row(data.features, i, truth, scale, w, data.n_labels)
-    add_row(data.features, i, label, -scale, w, data.n_labels)
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    add_row(data.features, i, truth, scale, W)
+    add_row(data.features, i, label, -scale, W)
     if data.has_bias:
-        bias = data.n_columns * data.n_labels
-        w[bias + truth] += scale
-        w[bias + label] -= scale
+        W[data.n_columns, truth] += scale
+        W[data.n_columns, label] -= scale
 
 
 @implements(maximize, MulticlassData, PartCost)
