@@ -1,4 +1,8 @@
-"""The rows of X: dense or CSR, never copied, never written to."""
+"""The rows of X: dense or CSR, never copied, never written to.
+
+They may be float32, but are worked with in double precision: said at each product, since a Python
+number times a numpy float32 is a float32, though compiled code makes it a float64.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +60,7 @@ def _add_scores_dense(features, first, n_rows, scale, W, out):
             f0 = f1 = f2 = f3 = 0
             x0 = x1 = x2 = x3 = 0.0
             while f < n_columns and n_found < 4:
-                x = features.values[first + t, f]
+                x = np.float64(features.values[first + t, f])
                 if x != 0.0:
                     f0, f1, f2, f3 = f1, f2, f3, f
                     x0, x1, x2, x3 = x1, x2, x3, scale * x
@@ -72,15 +76,15 @@ def _add_scores_csr(features, first, n_rows, scale, W, out):
     for t in range(n_rows):
         entry, end = features.indptr[first + t], features.indptr[first + t + 1]
         while entry + 4 <= end:
-            x0, x1 = scale * values[entry], scale * values[entry + 1]
-            x2, x3 = scale * values[entry + 2], scale * values[entry + 3]
+            x0, x1 = scale * np.float64(values[entry]), scale * np.float64(values[entry + 1])
+            x2, x3 = scale * np.float64(values[entry + 2]), scale * np.float64(values[entry + 3])
             f0, f1 = indices[entry], indices[entry + 1]
             f2, f3 = indices[entry + 2], indices[entry + 3]
             for k in range(out.shape[1]):
                 out[t, k] += (x0 * W[f0, k] + x1 * W[f1, k]) + (x2 * W[f2, k] + x3 * W[f3, k])
             entry += 4
         while entry < end:
-            x0 = scale * values[entry]
+            x0 = scale * np.float64(values[entry])
             f0 = indices[entry]
             for k in range(out.shape[1]):
                 out[t, k] += x0 * W[f0, k]
@@ -90,7 +94,7 @@ def _add_scores_csr(features, first, n_rows, scale, W, out):
 @implements(add_row, Dense)
 def _add_row_dense(features, row, label, scale, W):
     for f in range(features.values.shape[1]):
-        x = features.values[row, f]
+        x = np.float64(features.values[row, f])
         if x != 0.0:
             W[f, label] += scale * x
 
@@ -98,7 +102,7 @@ def _add_row_dense(features, row, label, scale, W):
 @implements(add_row, Csr)
 def _add_row_csr(features, row, label, scale, W):
     for entry in range(features.indptr[row], features.indptr[row + 1]):
-        W[features.indices[entry], label] += scale * features.values[entry]
+        W[features.indices[entry], label] += scale * np.float64(features.values[entry])
 
 
 @implements(row_product, Dense)

@@ -270,6 +270,8 @@ def _checked_sparse(returned: tuple[Any, ...], n_features: int, where: str) -> F
 
 def _numbers(returned: Any, complaint: str) -> np.ndarray:
     try:
+        if returned is None:  # which numpy takes for a NaN
+            raise TypeError
         values = np.asarray(returned, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(f"{complaint}, got {type(returned).__name__}.") from None
