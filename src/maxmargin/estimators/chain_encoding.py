@@ -45,10 +45,11 @@ def read_sequences(
 ) -> tuple[Stack, FeatureTable | None]:
     """Return the features of training sequences, and the table learnt where they are symbolic."""
     sequences = as_sequences("X", X)
-    if symbolic_kind(sequences) is None:
+    kind = symbolic_kind(sequences)
+    if kind is None:
         return stack_arrays(sequences), None
     table = new_table()
-    positions, offsets = flatten_positions(sequences)
+    positions, offsets = flatten_positions(sequences, kind)
     return Stack(table.fit_transform(positions, naming("X", offsets)), offsets), table
 
 
@@ -56,7 +57,7 @@ def reread_sequences(X: Any, table: FeatureTable | None, n_features: int) -> Sta
     """Return the features of sequences as those of training were read."""
     sequences = as_sequences("X", X)
     if table is not None:
-        positions, offsets = flatten_positions(sequences)
+        positions, offsets = flatten_positions(sequences, table.kind)
         return Stack(table.transform(positions, naming("X", offsets)), offsets)
     kind = symbolic_kind(sequences)
     if kind is not None:

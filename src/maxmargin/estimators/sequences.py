@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.estimators.features import check_csr, check_dense, row_kind
+from maxmargin.estimators.features import _check_rows, check_csr, check_dense, row_kind
 
 
 class Stack(NamedTuple):
@@ -65,17 +65,25 @@ def symbolic_kind(sequences: list[Any]) -> str | None:
     return next((kind for kind in map(row_kind, sequences) if kind is not None), None)
 
 
-def flatten_positions(sequences: list[Any], name: str = "X") -> tuple[list[Any], np.ndarray]:
-    """Return the positions of all sequences in one list, and the offsets."""
+def flatten_positions(
+    sequences: list[Any], kind: str, name: str = "X"
+) -> tuple[list[Any], np.ndarray]:
+    """Return the positions of all sequences, each of a kind, in one list, and the offsets."""
     for i, sequence in enumerate(sequences):
-        if isinstance(sequence, (str, dict)) or not hasattr(sequence, "__len__"):
+        is_array = isinstance(sequence, np.ndarray) and sequence.dtype != object
+        is_list = hasattr(sequence, "__len__") and not isinstance(sequence, (str, dict))
+        if sp.issparse(sequence) or is_array or not is_list:
+            wanted = "dictionaries of features" if kind == "dict" else "lists of feature names"
             raise TypeError(
-                f"{name}[{i}] must be a list of feature dictionaries or of lists of feature names, "
-                f"got {type(sequence).__name__}."
+                f"{name}[{i}] is of type {type(sequence).__name__}; expected a list of {wanted}, "
+                "one a position."
             )
         if len(sequence) == 0:
             raise ValueError(f"{name}[{i}] is empty; a sequence has at least one position.")
-    return list(chain.from_iterable(sequences)), offsets_of([len(s) for s in sequences])
+    positions = list(chain.from_iterable(sequences))
+    offsets = offsets_of([len(sequence) for sequence in sequences])
+    _check_rows(positions, kind, naming(name, offsets))
+    return positions, offsets
 
 
 def stack_arrays(sequences: list[Any], n_features: int | None = None, name: str = "X") -> Stack:
@@ -153,19 +161,21 @@ def _stack_dense(arrays: list[np.ndarray]) -> np.ndarray:
 
 def _neighbours(arrays: list[np.ndarray]) -> np.ndarray | None:
     """Return the rows that the arrays lie in one after the other, without a copy, or None."""
-    first = arrays[0]
-    base = first.base
-    n_features = first.shape[1]
-    if not isinstance(base, np.ndarray) or not base.flags.c_contiguous or base.ndim < 2:
+    first, base = arrays[0], _owner(arrays[0])
+    if not base.flags.c_contiguous or base.dtype not in (np.float64, np.float32):
         return None
-    if base.shape[-1] != n_features or base.dtype not in (np.float64, np.float32):
-        return None
-    row_bytes = n_features * base.itemsize
-    begin = expected = first.ctypes.data - base.ctypes.data
+    begin = end = first.ctypes.data - base.ctypes.data
     for array in arrays:
-        is_part = array.base is base and array.flags.c_contiguous and array.dtype == base.dtype
-        if not is_part or array.ctypes.data - base.ctypes.data != expected:
+        is_part = _owner(array) is base and array.flags.c_contiguous and array.dtype == base.dtype
+        if not is_part or array.ctypes.data - base.ctypes.data != end:
             return None
-        expected += array.nbytes
-    rows = np.asarray(base).reshape(-1, n_features)
-    return rows[begin // row_bytes : expected // row_bytes]
+        end += array.nbytes
+    cells = np.asarray(base).reshape(-1)[begin // base.itemsize : end // base.itemsize]
+    return cells.reshape(-1, first.shape[1])
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    """Return the array that an array is, in the end, a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
