@@ -20,28 +20,44 @@ if TYPE_CHECKING:
         MulticlassSVM,
         PathResult,
         StructuredSVM,
+        register_structure,
     )
-    from maxmargin.solvers import SOLVERS, BlockFrankWolfe, Result
+    from maxmargin.solvers import (
+        SGD,
+        SOLVERS,
+        BlockFrankWolfe,
+        NSlack,
+        OneSlack,
+        Perceptron,
+        Result,
+    )
     from maxmargin.surrogates import MarginRescaling
 
 _HOME = {
     "ChainSVM": "estimators",
     "Checkpoint": "estimators",
     "Constraints": "estimators",
+    "Constraints": "estimators",
     "MulticlassSVM": "estimators",
     "PathResult": "estimators",
     "StructuredSVM": "estimators",
+    "register_structure": "estimators",
     "ClassWeighted": "costs",
     "CostMatrix": "costs",
     "Hamming": "costs",
     "ZeroOne": "costs",
+    "SGD": "solvers",
     "SOLVERS": "solvers",
     "BlockFrankWolfe": "solvers",
+    "NSlack": "solvers",
+    "OneSlack": "solvers",
+    "Perceptron": "solvers",
     "Result": "solvers",
     "MarginRescaling": "surrogates",
 }
 
 __all__ = [
+    "SGD",
     "SOLVERS",
     "BlockFrankWolfe",
     "ChainSVM",
@@ -52,12 +68,16 @@ __all__ = [
     "Hamming",
     "MarginRescaling",
     "MulticlassSVM",
+    "NSlack",
+    "OneSlack",
     "PathResult",
+    "Perceptron",
     "Result",
     "StructuredSVM",
     "ZeroOne",
     "__version__",
     "load",
+    "register_structure",
 ]
 
 

@@ -8,6 +8,7 @@ from maxmargin.estimators.checkpoint import Checkpoint
 from maxmargin.estimators.constraints import Constraints
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.path import PathResult
+from maxmargin.estimators.structured import StructuredSVM, register_structure
 
 __all__ = [
     "BaseSVM",
@@ -16,5 +17,7 @@ __all__ = [
     "Constraints",
     "MulticlassSVM",
     "PathResult",
+    "StructuredSVM",
     "Training",
+    "register_structure",
 ]

@@ -6,7 +6,8 @@ The hooks that a subclass writes are in hooks.py; everything public here is buil
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from maxmargin.estimators.checkpoint import bind_callbacks, read_checkpoint
 from maxmargin.estimators.hooks import Hooks
 from maxmargin.estimators.path import PathResult, regularization_path
 from maxmargin.estimators.progress import ProgressLine
-from maxmargin.estimators.settings import Settings, check_settings, generator, n_threads
+from maxmargin.estimators.settings import check_settings, generator, n_threads
 from maxmargin.estimators.training import Training
 from maxmargin.estimators.warm import Memory, recall
 from maxmargin.persistence import save_estimator
@@ -136,34 +137,37 @@ class BaseSVM(Hooks, BaseEstimator):
         -------
         self
         """
-        settings = check_settings(self)
-        self._check_eval_set(eval_set)
-        before = (self._memory, self._layout()) if self._memory is not None else None
-        training = self._encode(X, Y, sample_weight, reset=True)
-        lam = lam_from_C(self.C, training.n_examples)
-        problem = training.problem(settings.surrogate, lam, settings.n_jobs)
-        validate = None if eval_set is None else self._scorer(*eval_set)
-        snapshot = None if resume is None else read_checkpoint(resume, self, problem)
-        state, w = (None, None) if snapshot else recall(self, problem, settings.solver, before)
-        result, state = run(
-            problem,
-            settings.solver,
-            rng=generator(self.random_state),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            time_budget=self.time_budget,
-            state=state,
-            w=w,
-            callbacks=self._bound_callbacks(problem, settings),
-            validate=validate,
-            patience=self.patience,
-            snapshot=snapshot,
-        )
-        self._memory = (
-            Memory.of(problem, settings.solver, state, result) if self.warm_start else None
-        )
-        self._online = None
-        return self._adopt(result)
+        with self._unchanged_on_error():
+            settings = check_settings(self)
+            self._check_eval_set(eval_set)
+            before = (self._memory, self._layout()) if self._memory is not None else None
+            training = self._encode(X, Y, sample_weight, reset=True)
+            lam = lam_from_C(self.C, training.n_examples)
+            problem = training.problem(settings.surrogate, lam, settings.n_jobs)
+            validate = None if eval_set is None else self._scorer(*eval_set)
+            snapshot = None if resume is None else read_checkpoint(resume, self, problem)
+            state, w = (None, None) if snapshot else recall(self, problem, settings.solver, before)
+            rng = generator(self.random_state)
+            result, state = run(
+                problem,
+                settings.solver,
+                rng=rng,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                time_budget=self.time_budget,
+                state=state,
+                w=w,
+                callbacks=self._bound_callbacks(problem),
+                validate=validate,
+                patience=self.patience,
+                snapshot=snapshot,
+            )
+            self._memory = self._online = None
+            if self.warm_start:
+                self._memory = Memory.of(problem, settings.solver, state, result)
+            if settings.solver.is_online:
+                self._online = online.OnlineRun(settings.solver, rng, state, lam, result)
+            return self._adopt(result)
 
     @available_if(online.is_online)
     def partial_fit(
@@ -183,7 +187,8 @@ class BaseSVM(Hooks, BaseEstimator):
         Parameters
         ----------
         X, Y, sample_weight : a batch of examples, as in `fit`
-        classes : all labels there will be; needed at the first call unless the parameter is set
+        classes : all labels there will be; needed at the first call, unless the parameter of that
+            name is set or the estimator was fitted before, whose weights are then kept
         lam : regularisation, or None
         n_total : number of examples there will be in all, or None; lam is then 1/(C n_total). A
             solver that minimises the objective needs one of `lam` and `n_total`.
@@ -200,17 +205,19 @@ class BaseSVM(Hooks, BaseEstimator):
         lam: float | None,
         n_total: int | None,
     ) -> Self:
-        settings = check_settings(self)
-        lam = online.batch_lam(self, settings.solver, lam, n_total)
-        first = self._online is None
-        if first and classes is None and getattr(self, "classes", None) is None:
-            raise ValueError("classes must be given at the first call of partial_fit.")
-        training = self._encode(X, Y, sample_weight, reset=first, classes=classes)
-        problem = training.problem(settings.surrogate, lam, settings.n_jobs)
-        if self._online is None:
-            self._online = online.OnlineRun(settings.solver, generator(self.random_state))
-        self._memory = None
-        return self._adopt(self._online.advance(problem))
+        with self._unchanged_on_error():
+            settings = check_settings(self)
+            lam = online.batch_lam(self, settings.solver, lam, n_total)
+            is_first = not hasattr(self, "result_")
+            online.check_classes(self, classes, is_first)
+            training = self._encode(X, Y, sample_weight, reset=is_first, classes=classes)
+            problem = training.problem(settings.surrogate, lam, settings.n_jobs)
+            if self._online is None or self._online.solver != settings.solver:
+                known = None if is_first else self.result_
+                rng = generator(self.random_state)
+                self._online = online.OnlineRun(settings.solver, rng, result=known)
+            self._memory = None
+            return self._adopt(self._online.advance(problem))
 
     def path(
         self,
@@ -232,7 +239,23 @@ class BaseSVM(Hooks, BaseEstimator):
         """
         return regularization_path(self, X, Y, Cs, cv, scoring, sample_weight)
 
-    def _bound_callbacks(self, problem: Any, settings: Settings) -> list[Any]:
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Leave the estimator as it was if what follows fails.
+
+        Else a fit that fails could leave classes or features that do not fit the weights, and
+        compiled code, which checks no bounds, would read past their end.
+        """
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            self._memory = self._online = None  # their arrays may be half changed
+            raise
+
+    def _bound_callbacks(self, problem: Any) -> list[Any]:
         callbacks = list(self.callbacks or ())
         if self.verbose:
             callbacks.append(ProgressLine(every_pass=self.verbose > 1))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -90,22 +91,31 @@ class FeatureTable:
             raise ValueError("X has zero features: every row is empty.")
         self.kind = kind
         _check_rows(rows, kind, name)
-        if self.hashing is None:
-            names: set[str] = set()
-            if kind == "dict":
-                names.update(DictVectorizer().fit(rows).feature_names_)
-            else:
-                names.update(*rows)
-            self._learn(sorted(names))
-        X = self._matrix(rows, name)
-        if self.hashing is None and self.min_count > 1:
-            frequent = np.bincount(X.indices, minlength=self.n_columns) >= self.min_count
-            if not frequent.any():
-                raise ValueError(f"No feature occurs in min_count={self.min_count} rows or more.")
-            names_now = self.names or []
-            self._learn([names_now[place] for place in np.flatnonzero(frequent)])
-            X = X[:, np.flatnonzero(frequent)]
-            X.sort_indices()
+        if self.hashing is not None:
+            return self._matrix(rows, name)
+        if kind == "dict":
+            vectorizer = DictVectorizer()
+            matrix = vectorizer.fit_transform(rows)
+            self._learn(vectorizer.feature_names_)
+            X = check_csr(sp.csr_matrix(matrix), name, self.names)
+        else:
+            self._learn(sorted(set(chain.from_iterable(rows))))
+            X = self._matrix(rows, name)
+        if self.n_columns == 0:
+            raise ValueError("X has zero features: every row is empty.")
+        return self._frequent(X) if self.min_count > 1 else X
+
+    def _frequent(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        """Leave out the features that occur in fewer than min_count rows."""
+        frequent = np.flatnonzero(
+            np.bincount(X.indices, minlength=self.n_columns) >= self.min_count
+        )
+        if len(frequent) == 0:
+            raise ValueError(f"No feature occurs in min_count={self.min_count} rows or more.")
+        names = self.names or []
+        self._learn([names[place] for place in frequent])
+        X = X[:, frequent]
+        X.sort_indices()
         return X
 
     def transform(self, rows: Sequence[Any], name: Name = _named) -> sp.csr_matrix:
@@ -119,8 +129,9 @@ class FeatureTable:
 
     def _matrix(self, rows: Sequence[Any], name: Name) -> sp.csr_matrix:
         if self.hashing is not None:
-            kind = "dict" if self.kind == "dict" else "string"
-            X = FeatureHasher(self.hashing, input_type=kind).transform(rows)
+            is_dict = self.kind == "dict"
+            hasher = FeatureHasher(self.hashing, input_type="pair" if is_dict else "string")
+            X = hasher.transform(map(_pairs, rows) if is_dict else rows)
         elif self.kind == "dict":
             vectorizer = DictVectorizer()
             vectorizer.feature_names_, vectorizer.vocabulary_ = self.names, self._places
@@ -160,15 +171,56 @@ class FeatureTable:
         return table
 
 
+def _pairs(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the features of a dictionary as DictVectorizer names them."""
+    for feature, value in row.items():
+        if isinstance(value, str):
+            yield f"{feature}={value}", 1.0
+        elif isinstance(value, Number):
+            yield feature, value
+        else:
+            for each in value:
+                yield f"{feature}={each}", 1.0
+
+
 def _check_rows(rows: Sequence[Any], kind: str, name: Name) -> None:
-    wanted = Mapping if kind == "dict" else (list, tuple, set, frozenset)
+    wanted: Any = Mapping if kind == "dict" else (list, tuple, set, frozenset)
     what = "a dictionary of features" if kind == "dict" else "a list of feature names"
     for i, row in enumerate(rows):
         if not isinstance(row, wanted):
             raise TypeError(f"{name(i)} is of type {type(row).__name__}; expected {what}.")
-        if kind == "names" and not all(type(feature) is str for feature in row):
+        if kind == "dict":
+            for feature, value in row.items():
+                if type(value) not in _VALUES:
+                    _check_value(value, f"{name(i)}[{feature!r}]")
+        elif not all(type(feature) is str for feature in row):
             bad = next(feature for feature in row if type(feature) is not str)
             raise TypeError(f"{name(i)} has the feature {bad!r}; expected text.")
+
+
+_VALUES = frozenset({str, int, float, bool})  # most are these, and a set is quick to ask
+
+
+def _check_value(value: Any, name: str) -> None:
+    if isinstance(value, (str, Number)):
+        return
+    is_list = isinstance(value, (list, tuple, set, frozenset))
+    if not is_list or not all(isinstance(each, str) for each in value):
+        raise TypeError(
+            f"{name} is of type {type(value).__name__}; expected a number, a text or a list of "
+            "texts."
+        )
+
+
+def check_matrix_like(X: Any) -> None:
+    """Refuse text, and lists of rows of different lengths, saying which row."""
+    if isinstance(X, (str, bytes)):
+        raise TypeError(f"X must be a matrix or a list of rows, got {type(X).__name__}.")
+    if isinstance(X, (list, tuple)):
+        sizes = [len(row) if hasattr(row, "__len__") else -1 for row in X]
+        for i, size in enumerate(sizes):
+            if size != sizes[0]:
+                raise ValueError(f"X[{i}] has {size} features but X[0] has {sizes[0]}.")
 
 
 def check_csr(X: Any, name: Name = _named, names: Sequence[str] | None = None) -> Any:

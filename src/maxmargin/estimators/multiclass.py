@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.costs import WholeCost
 from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.features import FeatureTable, check_csr, check_dense, row_kind
+from maxmargin.estimators.features import (
+    FeatureTable,
+    check_csr,
+    check_dense,
+    check_matrix_like,
+    row_kind,
+)
 from maxmargin.estimators.labels import Labels, class_weights, label_vector
 from maxmargin.estimators.online import is_online
 from maxmargin.estimators.settings import check_number, check_weights, resolve_cost
@@ -172,6 +178,7 @@ callbacks, verbose
         weight = check_weights(sample_weight, n_examples)
         if reset:
             named = classes if classes is not None else self.classes
+            self._has_bias = bool(self.fit_intercept)
             self._labels = Labels.learn(values, named)
             self.classes_ = self._labels.classes
             self._check_classes()
@@ -179,24 +186,23 @@ callbacks, verbose
         if weighted:
             factors = class_weights(self.class_weight, self._labels, codes, weight)
             weight = weight * factors[codes]
-        data = multiclass_data(rows, codes, len(self.classes_), bool(self.fit_intercept))
+        data = multiclass_data(rows, codes, len(self.classes_), self._has_bias)
         cost = resolve_cost(self.cost).tables(self.classes_, np.ones(n_examples, dtype=np.int64))
         return Training(data, cost, n_examples, weight)
 
     def _encode_inputs(self, X: Any) -> MulticlassData:
         rows = self._rows(X, reset=False)
         codes = np.zeros(rows.shape[0], dtype=np.int32)
-        return multiclass_data(rows, codes, len(self.classes_), bool(self.fit_intercept))
+        return multiclass_data(rows, codes, len(self.classes_), self._has_bias)
 
     def _decode(self, cells: np.ndarray, data: MulticlassData) -> np.ndarray:
         return self.classes_[cells]
 
     def _unpack(self, w: np.ndarray) -> None:
         n_labels = len(self.classes_)
-        n_columns = len(w) // n_labels - bool(self.fit_intercept)
         blocks = w.reshape(-1, n_labels)
-        self.coef_ = blocks[:n_columns].T
-        self.intercept_ = blocks[n_columns] if self.fit_intercept else np.zeros(n_labels)
+        self.coef_ = blocks[: self.n_features_in_].T
+        self.intercept_ = blocks[-1] if self._has_bias else np.zeros(n_labels)
 
     def _prediction_cost(self, data: MulticlassData) -> WholeCost:
         return WholeCost(np.zeros(len(data.labels)))
@@ -207,10 +213,11 @@ callbacks, verbose
 
     def _layout(self) -> Any:
         names = None if self.features_ is None else self.features_.names
-        return [self.classes_.tolist(), self.n_features_in_, bool(self.fit_intercept), names]
+        return [self.classes_.tolist(), self.n_features_in_, self._has_bias, names]
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()
+        meta["has_bias"] = self._has_bias
         meta["features"] = None if self.features_ is None else self.features_.to_state()
         return meta, arrays
 
@@ -218,6 +225,7 @@ callbacks, verbose
         super()._restore_fitted(meta, arrays)
         state = meta["features"]
         self.features_ = None if state is None else FeatureTable.from_state(state)
+        self._has_bias = meta["has_bias"]
         self._labels = Labels(self.classes_)
 
     # -- input -----------------------------------------------------------------------------------
@@ -243,6 +251,7 @@ callbacks, verbose
             return rows
         else:
             self.features_ = None
+        check_matrix_like(X)
         matrix = validate_data(
             self,
             X,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -42,35 +43,54 @@ def batch_lam(estimator: Any, solver: Solver, lam: float | None, n_total: int | 
     return 1.0  # read by nobody
 
 
-class OnlineRun:
-    """The state of an online solver between two batches."""
+def check_classes(estimator: Any, classes: Iterable[Any] | None, is_first: bool) -> None:
+    """Check that the first batch comes with all classes, and that later ones name no others."""
+    if is_first:
+        if classes is None and getattr(estimator, "classes", None) is None:
+            raise ValueError("classes must be given at the first call of partial_fit.")
+    elif classes is not None and set(classes) != set(estimator.classes_.tolist()):
+        raise ValueError(
+            f"classes are {list(classes)!r} but were {estimator.classes_.tolist()!r} before."
+        )
 
-    def __init__(self, solver: Solver, rng: np.random.Generator) -> None:
+
+class OnlineRun:
+    """An online solver between two batches."""
+
+    def __init__(
+        self,
+        solver: Solver,
+        rng: np.random.Generator,
+        state: State | None = None,
+        lam: float = np.nan,
+        result: Result | None = None,
+    ) -> None:
         self.solver = solver
         self.rng = rng
-        self.state: State | None = None
-        self.lam = np.nan
-        self.n_oracle_calls = 0
-        self.seconds = 0.0
-        self.history: list[Record] = []
+        self.state = state
+        self.lam = lam
+        self.result = result
 
     def advance(self, problem: Problem) -> Result:
-        """Make one pass over a batch."""
+        """Make one pass over a batch; its record follows those of the earlier ones."""
+        before, nan = self.result, float("nan")
         started = time.perf_counter()
         if self.state is None:
-            self.state = self.solver.start(problem)
+            self.state = self.solver.start(problem, None if before is None else before.w)
         elif problem.lam != self.lam:
             self.solver.adapt(problem, self.state, self.lam)
         self.lam = problem.lam
         self.solver.advance(problem, self.state, self.rng)
         w = self.solver.iterates(problem, self.state)[0][0].copy()
-        self.n_oracle_calls += problem.n_oracle_calls
-        self.seconds += time.perf_counter() - started
-        nan = float("nan")
-        n = len(self.history) + 1
-        self.history.append(Record(n, nan, nan, nan, self.n_oracle_calls, self.seconds))
-        # One pass is all that was asked for.
-        return Result(
-            w, nan, nan, nan, "max_iter", n, self.n_oracle_calls, self.seconds,
-            list(self.history), self.solver.name,
-        )  # fmt: skip
+        n_calls, seconds = problem.n_oracle_calls, time.perf_counter() - started
+        history: list[Record] = []
+        if before is not None:
+            n_calls, seconds = n_calls + before.n_oracle_calls, seconds + before.seconds
+            history = before.history
+        n = 1 if before is None else before.n_iter + 1
+        history = [*history, Record(n, nan, nan, nan, n_calls, seconds)]
+        # "max_iter": the one pass that was asked for is over.
+        self.result = Result(
+            w, nan, nan, nan, "max_iter", n, n_calls, seconds, history, self.solver.name
+        )
+        return self.result

@@ -105,7 +105,7 @@ def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any
             max_iter=worker.max_iter,
             time_budget=worker.time_budget,
             state=state,
-            callbacks=worker._bound_callbacks(problem, settings),
+            callbacks=worker._bound_callbacks(problem),
         )
         fitted.append(copy.copy(worker)._adopt(result))
     return fitted

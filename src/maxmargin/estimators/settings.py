@@ -147,7 +147,7 @@ def n_threads(n_jobs: Any) -> int:
         return 1
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}.")
-    return int(n_jobs) if n_jobs > 0 else int(effective_n_jobs(n_jobs))
+    return int(n_jobs) if int(n_jobs) > 0 else int(effective_n_jobs(n_jobs))
 
 
 def check_fit_together(solver: Solver, surrogate: Surrogate) -> None:
