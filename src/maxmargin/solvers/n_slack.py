@@ -14,6 +14,8 @@ from maxmargin.solvers.base import Progress, Solver, State
 from maxmargin.solvers.bcfw import STRIDE, BlockState
 from maxmargin.solvers.blocks import (
     ACTIVE,
+    ALPHA,
+    IDLE,
     OFFSET,
     SLOPE,
     add_plane,
@@ -118,6 +120,7 @@ class NSlack(Solver):
         movable = np.flatnonzero(state.blocks.count > 1)
         run = problem.bind(visit_blocks)
         inv_lam_n = 1.0 / (problem.lam * n)
+        idle = state.blocks.planes[:, IDLE].copy()
         for _ in range(self.max_inner):
             order = rng.permutation(movable)
             total = 0.0
@@ -129,6 +132,9 @@ class NSlack(Solver):
                 )  # fmt: skip
             if total / n <= goal:
                 break
+        # However many sweeps it took, a plane without a coefficient was idle once.
+        planes = state.blocks.planes
+        planes[:, IDLE] = np.where(planes[:, ALPHA] > 0.0, 0.0, idle + 1.0)
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return the master's solution, where the next planes would be found."""

@@ -28,7 +28,7 @@ class OneSlackState(State):
     """The planes, their Gram matrix, the master's solution and where to look next.
 
     ``upper`` is the lowest objective met, ``lower`` the master's bound: they say how sharply the
-    next master has to be solved. The first plane is 0 + 0.w and stays.
+    next master has to be solved. The first plane is 0 + 0.w and stays: the bound starts at 0.
     """
 
     def __init__(self, w: np.ndarray, planes: DensePlanes | SparsePlanes) -> None:
@@ -38,7 +38,7 @@ class OneSlackState(State):
         self.offset = np.zeros(1)
         self.alpha = np.ones(1)
         self.idle = np.zeros(1, dtype=np.int64)
-        self.upper, self.lower = math.inf, -math.inf
+        self.upper, self.lower = math.inf, 0.0
 
     def add(self, offset: float, plane: np.ndarray) -> None:
         """Add the plane offset + plane.w, without a coefficient."""
@@ -178,5 +178,5 @@ class OneSlack(Solver):
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the planes, which are below R whatever lam is, and solve their master anew."""
         state = cast(OneSlackState, state)
-        state.upper, state.lower = math.inf, -math.inf
+        state.upper, state.lower = math.inf, 0.0
         self._solve_master(problem, state)
