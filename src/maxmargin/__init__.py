@@ -37,7 +37,6 @@ _HOME = {
     "ChainSVM": "estimators",
     "Checkpoint": "estimators",
     "Constraints": "estimators",
-    "Constraints": "estimators",
     "MulticlassSVM": "estimators",
     "PathResult": "estimators",
     "StructuredSVM": "estimators",

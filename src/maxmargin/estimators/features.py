@@ -145,9 +145,11 @@ class FeatureTable:
         sizes = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
         find = self._places.get
         found = np.array([find(f, -1) for f in chain.from_iterable(rows)], dtype=np.int64)
-        row = np.repeat(np.arange(len(rows)), sizes)[found >= 0]
+        known = found >= 0
+        counts = np.bincount(np.repeat(np.arange(len(rows)), sizes)[known], minlength=len(rows))
+        indptr = np.concatenate([[0], np.cumsum(counts)])
         shape = (len(rows), self.n_columns)
-        X = sp.csr_matrix((np.ones(len(row)), (row, found[found >= 0])), shape=shape)
+        X = sp.csr_matrix((np.ones(indptr[-1]), found[known], indptr), shape=shape)
         X.sum_duplicates()
         X.data[:] = 1.0  # a name given twice is still only present
         return X
