@@ -33,15 +33,22 @@ DEFINITIONS = {
     "zero_one": (ZeroOne(), lambda y, t: float(y != t)),
     "class_weighted": (
         ClassWeighted({"a": 2.5, "c": 0.0}),
-        lambda y, t: sum({"a": 2.5, "b": 1.0, "c": 0.0}[b] * (a != b) for a, b in zip(y, t)),
+        lambda y, t: sum(
+            {"a": 2.5, "b": 1.0, "c": 0.0}[b] * (a != b) for a, b in zip(y, t, strict=True)
+        ),
     ),
     "matrix": (
         CostMatrix(MATRIX),
-        lambda y, t: sum(MATRIX[LABELS.index(b)][LABELS.index(a)] for a, b in zip(y, t)),
+        lambda y, t: sum(
+            MATRIX[LABELS.index(b)][LABELS.index(a)] for a, b in zip(y, t, strict=True)
+        ),
     ),
     "matrix mean": (
         CostMatrix(MATRIX, "mean"),
-        lambda y, t: sum(MATRIX[LABELS.index(b)][LABELS.index(a)] for a, b in zip(y, t)) / len(t),
+        lambda y, t: (
+            sum(MATRIX[LABELS.index(b)][LABELS.index(a)] for a, b in zip(y, t, strict=True))
+            / len(t)
+        ),
     ),
 }
 

@@ -253,7 +253,7 @@ def test_the_check_compares_compiled_code_with_python(monkeypatch):
             return super().losses(w) + (1e-3 if self.is_compiled else 0.0)
 
     monkeypatch.setattr(structure_checks, "Problem", Tilted)
-    with pytest.raises(AssertionError, match="in Python but .* compiled"):
+    with pytest.raises(AssertionError, match=r"in Python but .* compiled"):
         check_structure(data, cost=cost)
 
 
@@ -301,7 +301,7 @@ def test_what_a_compiled_structure_lacks_is_named(ordinal):
         check_data(Half(*ordinal), 6)
     with pytest.raises(ValueError, match="made 6 examples of 5 inputs"):
         check_data(ordinal, 5)
-    with pytest.raises(TypeError, match="for WholeCost. Costs that fit: Distance"):
+    with pytest.raises(TypeError, match=r"for WholeCost. Costs that fit: Distance"):
         check_cost_fits(ordinal, ZeroOne().tables(np.arange(4), np.ones(6)))
 
 
