@@ -534,13 +534,11 @@ def test_chunk_f1_scorer(data):
     assert ((scores >= 0) & (scores <= 1)).all() and scores.any()
 
 
-def test_workers_of_joblib_get_memory_maps(data):
-    X, Y = make_data(n=8)
-    X = [np.tile(x, (1, 100)) for x in X]
-    model = ChainSVM(random_state=0, tol=1e-2).fit(X, Y)
+def test_prediction_from_several_threads_at_once(tagger, data):
+    X, _ = data
     with joblib.parallel_config(backend="threading"):
-        found = joblib.Parallel(n_jobs=2)(joblib.delayed(model.predict)([x]) for x in X)
-    assert same([each[0] for each in found], model.predict(X))
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(tagger.predict)([x]) for x in X)
+    assert same([each[0] for each in found], tagger.predict(X))
 
 
 def test_tags_say_what_x_and_y_are(tagger):
@@ -582,6 +580,10 @@ BAD_X = {
     "text": (
         changed(X0, LONG, [["a"] * 3] * 3),
         r"X\[0\] is of type ndarray; expected a list of lists",
+    ),
+    "numbers and names": (
+        changed([x.tolist() for x in X0], LONG, [["a"]] * 3),
+        r"X\[0\]\[0\] has the feature .*; expected text",
     ),
     "words": ([["the", "cat"]] * len(X0), r"X\[0\] must hold real numbers, or feature dict"),
     "zero features": ([x[:, :0] for x in X0], "0 features"),

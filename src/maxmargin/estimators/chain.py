@@ -343,7 +343,17 @@ class ChainSVM(BaseSVM):
         fixed: Sequence[Any] | None = None,
         allowed: Sequence[Any] | None = None,
     ) -> list[list[tuple[np.ndarray, float]]]:
-        """Return the k best (labels, score) of every sequence, best first, or as many as exist."""
+        """Return the k best labellings of every sequence.
+
+        Parameters
+        ----------
+        X, fixed, allowed : as in `predict`
+        k : int >= 1
+
+        Returns
+        -------
+        list of lists of (labels, score), best first; as many as there are, if fewer than k
+        """
         data = self._checked_inputs(X, fixed, allowed)
 
         def best(*potentials: np.ndarray) -> list[tuple[np.ndarray, float]]:
@@ -360,7 +370,19 @@ class ChainSVM(BaseSVM):
         fixed: Sequence[Any] | None = None,
         allowed: Sequence[Any] | None = None,
     ) -> list[np.ndarray]:
-        """Return, a sequence, p(y_t = k) at [t, k] under p(y) ~ exp(score(y) / temperature)."""
+        """Return the marginals of p(y) ~ exp(score(y) / temperature) for every sequence.
+
+        A max-margin machine is not trained for probabilities: calibrate before trusting them.
+
+        Parameters
+        ----------
+        X, fixed, allowed : as in `predict`
+        temperature : float > 0
+
+        Returns
+        -------
+        list of arrays of shape (L, n_labels), p(y_t = k) at [t, k]
+        """
         data = self._checked_inputs(X, fixed, allowed)
 
         def node(*potentials: np.ndarray) -> np.ndarray:
@@ -372,7 +394,17 @@ class ChainSVM(BaseSVM):
     def decision_function(
         self, X: Any, *, fixed: Sequence[Any] | None = None, allowed: Sequence[Any] | None = None
     ) -> list[np.ndarray]:
-        """Return, a sequence, the best score of labels with label k at position t, at [t, k]."""
+        """Return the max-marginals of every sequence.
+
+        Parameters
+        ----------
+        X, fixed, allowed : as in `predict`
+
+        Returns
+        -------
+        list of arrays of shape (L, n_labels): at [t, k] the best score of a labelling that has
+        label k at position t
+        """
         data = self._checked_inputs(X, fixed, allowed)
         jobs = n_threads(self.n_jobs)
         return for_each_sequence(data, self._weights, inference.max_marginals, jobs)
