@@ -88,7 +88,7 @@ callbacks, verbose
     A sign and a size, chosen together:
 
     >>> import numpy as np
-    >>> from maxmargin.estimators.structured import StructuredSVM
+    >>> from maxmargin import StructuredSVM
     >>> class Interval:
     ...     n_features = 2
     ...     def joint_feature(self, x, y):
@@ -221,7 +221,7 @@ callbacks, verbose
         if name != "structure" or value is None:
             return super()._param_to_state(name, value)
         kind = type(value).__name__
-        if STORED.get(kind) is not type(value):
+        if kind not in STORED or not isinstance(value, STORED[kind]):
             raise TypeError(
                 f"structure={value!r} cannot be stored, since a file holds no code: register its "
                 "class with maxmargin.estimators.register_structure, here and where it is loaded."
