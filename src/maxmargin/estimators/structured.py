@@ -31,7 +31,7 @@ __all__ = ["StructuredSVM", "register_structure"]
 S = TypeVar("S", bound=type)
 
 #: Structures that a model file may name. Filled by `register_structure`.
-STORED: dict[str, type] = {}
+STORED: dict[str, Any] = {}
 
 
 def register_structure(cls: S) -> S:
@@ -221,7 +221,7 @@ callbacks, verbose
         if name != "structure" or value is None:
             return super()._param_to_state(name, value)
         kind = type(value).__name__
-        if kind not in STORED or not isinstance(value, STORED[kind]):
+        if STORED.get(kind) is not type(value):
             raise TypeError(
                 f"structure={value!r} cannot be stored, since a file holds no code: register its "
                 "class with maxmargin.estimators.register_structure, here and where it is loaded."
