@@ -45,17 +45,18 @@ class NSlack(Solver):
         The master is solved until its own gap is this share of the gap at w; a plane joins where
         it is violated by more than this share of it.
     max_inner : int
-        Most sweeps over the blocks for one master.
+        Most sweeps over the blocks for one master to which planes were added. A dear oracle pays
+        for more of them.
 
     Examples
     --------
     >>> from maxmargin.solvers import SOLVERS
     >>> SOLVERS["n_slack"]()
-    NSlack(accuracy=0.1, max_inner=100)
+    NSlack(accuracy=0.1, max_inner=10)
     """
 
     accuracy: float = 0.1
-    max_inner: int = 100
+    max_inner: int = 10
 
     name: ClassVar[str] = "n_slack"
     state_class: ClassVar[type[State]] = BlockState
@@ -79,15 +80,17 @@ class NSlack(Solver):
         state = cast(BlockState, state)
         w = state.w.copy()
         dual = dual_value(problem, state.blocks, w)
-        primal = self._add_violated(problem, state, w, dual)
-        self._solve_master(problem, state, self.accuracy * (primal - dual), rng)
+        primal, n_added = self._add_violated(problem, state, w, dual)
+        # Where the oracle had nothing new to say, the master is all there is to improve.
+        n_sweeps = self.max_inner if n_added else 100 * self.max_inner
+        self._solve_master(problem, state, self.accuracy * (primal - dual), n_sweeps, rng)
         state.n_passes += 1
         return Progress(dual=dual_value(problem, state.blocks, state.w), primal=primal, w=w)
 
     def _add_violated(
         self, problem: Problem, state: BlockState, w: np.ndarray, dual: float | None = None
-    ) -> float:
-        """Add the planes that are violated at w; return P(w)."""
+    ) -> tuple[float, int]:
+        """Add the planes that are violated at w; return P(w) and their number."""
         n = problem.n_examples
         losses, slopes, offsets, excess = np.zeros((4, n))
         places = np.concatenate([[0], np.cumsum(problem.sizes)])
@@ -109,10 +112,15 @@ class NSlack(Solver):
         for first in range(0, len(everyone), STRIDE):
             some = everyone[first : first + STRIDE]
             add(problem.view, some, slopes, offsets, outputs, places, state.blocks, problem.desk())
-        return primal
+        return primal, len(everyone)
 
     def _solve_master(
-        self, problem: Problem, state: BlockState, goal: float, rng: np.random.Generator
+        self,
+        problem: Problem,
+        state: BlockState,
+        goal: float,
+        n_sweeps: int,
+        rng: np.random.Generator,
     ) -> None:
         """Sweep over the blocks until the sum of their gaps over known planes is at most goal."""
         n = problem.n_examples
@@ -121,7 +129,7 @@ class NSlack(Solver):
         run = problem.bind(visit_blocks)
         inv_lam_n = 1.0 / (problem.lam * n)
         idle = state.blocks.planes[:, IDLE].copy()
-        for _ in range(self.max_inner):
+        for _ in range(n_sweeps):
             order = rng.permutation(movable)
             total = 0.0
             for first in range(0, len(order), STRIDE):
