@@ -1,0 +1,53 @@
+"""Time maxmargin beside its peers, print one table and write it under benchmarks/results/.
+
+    python benchmarks/run.py
+    python benchmarks/run.py --only words,classes
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import time
+from pathlib import Path
+
+TOPICS = ("words", "classes", "chunking", "threads", "memory", "compile_time", "bandwidth")
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default=",".join(TOPICS), help="topics, with commas between")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write to")
+    parser.add_argument("--name", help="of the files; default: latest, or the topics")
+    options = parser.parse_args()
+    topics = options.only.split(",")
+    unknown = [topic for topic in topics if topic not in TOPICS]
+    if unknown:
+        parser.error(f"--only: {unknown[0]!r} is not known. There are: {', '.join(TOPICS)}.")
+    name = options.name or ("latest" if len(topics) == len(TOPICS) else "-".join(topics))
+    measure(topics, options.results, name)
+
+
+def measure(topics: list[str], folder: Path, name: str) -> None:
+    # Before numpy and numba are imported, which read these once.
+    for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+        os.environ[f"{library}_NUM_THREADS"] = "1"
+    harness = importlib.import_module("harness")
+    console = harness.Console()
+    progress = harness.Console(stderr=True, highlight=False)
+    facts, lines, start = harness.machine(), [], time.perf_counter()
+    for topic in topics:
+        for line in importlib.import_module(topic).lines():
+            line.topic = topic
+            lines.append(line)
+            progress.print(f"[{time.perf_counter() - start:5.0f} s]", *harness.cells(line), sep="  ")
+            # Written anew after each line: an interrupted run leaves what it has measured.
+            harness.write(lines, facts, time.perf_counter() - start, folder, name)
+    harness.show(lines, console)
+    console.print(f"Written to {folder / name}.md and .json")
+
+
+if __name__ == "__main__":
+    main()
