@@ -1,0 +1,112 @@
+"""``maxmargin convert``: the same data in another file format or tag scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from maxmargin.cli import console, options
+from maxmargin.cli.readers import separator_for
+from maxmargin.cli.targets import check_target
+
+
+def convert(
+    file: options.DataFile,
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="The file to write; its name says the format.")
+    ],
+    source: Annotated[
+        str | None, typer.Option("--from", help="Scheme of the tags; else it is found out.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--to", help="Scheme to write: io, iob1, iob2 or bioes.")
+    ] = None,
+    tag_column: options.TagColumn = None,
+    separator: options.Separator = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write the same data in another file format or tag scheme.
+
+    CoNLL to CoNLL (other schemes, other separators, gzip), svmlight to npz, npz to svmlight.
+    """
+    from maxmargin.io import file_format
+
+    check_target("OUTPUT", output, file)
+    pair = (file_format(file), file_format(output))
+    if pair not in _CONVERSIONS:
+        known = ", ".join(f"{a} to {b}" for a, b in _CONVERSIONS)
+        raise ValueError(f"{pair[0]} to {pair[1]} is no conversion there is. There are: {known}.")
+    given = {"from": source, "to": target, "tag-column": tag_column, "separator": separator}
+    if pair[0] != "conll":
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"--{name} is for CoNLL files, but {file} is {pair[0]}.")
+    found = _CONVERSIONS[pair](file, output, given)
+    if as_json:
+        console.result_json({"command": "convert", "file": file, "output": output, **found})
+    else:
+        console.result(console.facts(f"{file} to {output}", found))
+
+
+def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
+    from maxmargin.io import detect_scheme, read_conll, write_conll
+
+    tag_column = -1 if given["tag-column"] is None else given["tag-column"]
+    data = read_conll(file, tag_column, separator_for(file, given["separator"]))
+    source, target, tags = given["from"], given["to"], data.tags or []
+    if source is not None and target is None:
+        raise ValueError("--from needs --to, the scheme to write.")
+    if target is not None:
+        source = source or detect_scheme(tags)
+        tags = [
+            _convert(t, source, target, f"{file}, sentence {i + 1}") for i, t in enumerate(tags)
+        ]
+    write_conll(
+        output,
+        data.sentences,
+        tags,
+        separator=separator_for(output, None) or " ",
+        tag_column=data.tag_column,
+        document_starts=data.document_starts,
+    )
+    return {"sentences": len(tags), "tokens": data.n_tokens, "from": source, "to": target}
+
+
+def _convert(tags: list[str], source: str, target: str, where: str) -> list[str]:
+    from maxmargin.io import convert_tags
+
+    try:
+        return convert_tags(tags, source, target)
+    except ValueError as error:
+        raise ValueError(f"{where}, {error}") from None
+
+
+def _svmlight_to_npz(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
+    from maxmargin.io import read_svmlight, write_npz
+
+    X, y = read_svmlight(file)
+    write_npz(output, X.toarray(), y)
+    return {"samples": X.shape[0], "features": X.shape[1]}
+
+
+def _npz_to_svmlight(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
+    from maxmargin.io import read_npz, write_svmlight
+
+    X, y = read_npz(file)
+    if isinstance(X, list):
+        raise ValueError(f"{file} holds sequences, which svmlight cannot.")
+    if y is None or y.dtype.kind not in "iufb":
+        what = "no labels" if y is None else f"labels of type {y.dtype}"
+        raise ValueError(f"{file} has {what}; svmlight needs numbers.")
+    write_svmlight(output, X, y)
+    return {"samples": X.shape[0], "features": X.shape[1]}
+
+
+_CONVERSIONS: dict[tuple[str, str], Callable[[Path, Path, dict[str, Any]], dict[str, Any]]] = {
+    ("conll", "conll"): _conll,
+    ("svmlight", "npz"): _svmlight_to_npz,
+    ("npz", "svmlight"): _npz_to_svmlight,
+}

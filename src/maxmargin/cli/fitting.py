@@ -1,0 +1,149 @@
+"""The steps of ``maxmargin train``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from maxmargin.cli import console
+from maxmargin.cli.kinds import Kind
+from maxmargin.cli.measures import measure, measure_tables
+from maxmargin.cli.models import Model
+from maxmargin.cli.progress import progress
+from maxmargin.cli.readers import Batch
+
+
+def new_estimator(kind: Kind, params: dict[str, Any], checkpoint: Path | None, every: int) -> Any:
+    """Return the estimator that a script would make; what was not given is left to it."""
+    import maxmargin
+    from maxmargin.estimators.settings import check_settings, resolve_cost
+
+    given = {name: value for name, value in params.items() if value is not None}
+    callbacks = None if checkpoint is None else [maxmargin.Checkpoint(checkpoint, every)]
+    estimator = getattr(maxmargin, kind.estimator)(**given, callbacks=callbacks)
+    check_settings(estimator)  # before a long file is read
+    resolve_cost(estimator.cost)
+    return estimator
+
+
+def checkpoint_to_resume(checkpoint: Path | None) -> Path:
+    """Return the checkpoint, which must exist."""
+    if checkpoint is None:
+        raise ValueError("--resume needs --checkpoint, the file to go on from.")
+    if not checkpoint.exists():
+        raise FileNotFoundError(f"--resume: there is no checkpoint {checkpoint}.")
+    return checkpoint
+
+
+def read_held_out(model: Model, path: Path, batch: Batch) -> Batch:
+    """Read a file of the same sort as the training file."""
+    n_features = None if batch.is_sequence else batch.X.shape[1]
+    held_out = model.reader_for(path).read(path, n_features).labelled()
+    if held_out.is_sequence != batch.is_sequence:
+        raise ValueError(f"{path} and {batch.path} do not hold samples of one sort.")
+    return held_out
+
+
+def fit(
+    estimator: Any, batch: Batch, held_out: Batch | None, resume: Path | None, quiet: bool
+) -> None:
+    """Fit, with progress on stderr."""
+    from maxmargin.solvers import SOLVERS
+
+    if not quiet:
+        samples = "sequences" if batch.is_sequence else "samples"
+        console.note(f"{batch.path}: {len(batch.y)} {samples}.")
+    eval_set = None if held_out is None else (held_out.X, held_out.y)
+    kept = estimator.callbacks
+    with progress(quiet, every_pass=not SOLVERS[estimator.solver].minimizes) as shown:
+        estimator.callbacks = [*(kept or ()), *shown]
+        try:
+            estimator.fit(batch.X, batch.y, eval_set=eval_set, resume=resume)
+        finally:
+            estimator.callbacks = kept
+
+
+def interruption(n_passes: int, model: Path | None, checkpoint: Path | None) -> str:
+    """Say what Ctrl-C left.
+
+    Examples
+    --------
+    >>> interruption(3, Path("a.mm"), None)
+    'Interrupted after 3 passes: the best model so far is in a.mm.'
+    >>> interruption(0, Path("a.mm"), None)
+    'Interrupted before the first pass was over: no model is saved.'
+    """
+    if n_passes == 0:
+        return "Interrupted before the first pass was over: no model is saved."
+    kept = f"the best model so far is in {model}" if model else "no --model, so none is saved"
+    more = "; --resume goes on from the checkpoint" if checkpoint and checkpoint.exists() else ""
+    return f"Interrupted after {n_passes} passes: {kept}{more}."
+
+
+def report(
+    model: Model, batch: Batch, held_out: Batch | None, path: Path | None, as_json: bool
+) -> None:
+    """Print what was learnt."""
+    estimator, result = model.estimator, model.estimator.result_
+    found = None
+    if held_out is not None:
+        guess = estimator.predict(held_out.X)
+        found = measure(held_out.y, guess, is_sequence=held_out.is_sequence, scheme=model.scheme)
+    sizes = {
+        "n_samples": len(batch.y),
+        "n_labels": len(estimator.classes_),
+        "n_features": int(estimator.n_features_in_),
+    }
+    if as_json:
+        console.result_json(
+            {
+                "command": "train",
+                "estimator": type(estimator).__name__,
+                "params": _params(estimator),
+                "model": path,
+                **sizes,
+                "result": result_values(result),
+                "dev": found,
+            }
+        )
+        return
+    rows = {
+        "samples": sizes["n_samples"],
+        "labels": sizes["n_labels"],
+        "features": sizes["n_features"],
+        **result_facts(result),
+        "model": path,
+    }
+    console.result(console.facts(f"{type(estimator).__name__} from {batch.path}", rows))
+    if held_out is not None and found is not None:
+        console.result(*measure_tables(found, str(held_out.path)))
+
+
+def _params(estimator: Any) -> dict[str, Any]:
+    params = estimator.get_params(deep=False)
+    return {name: value for name, value in params.items() if name != "callbacks"}
+
+
+def result_values(result: Any) -> dict[str, Any]:
+    """Return a `Result` for JSON, without its weights, which are the model."""
+    values = {name: value for name, value in vars(result).items() if name not in ("w", "history")}
+    values["relative_gap"] = result.relative_gap
+    values["is_certified"] = result.is_certified
+    values["history"] = [asdict(record) for record in result.history]
+    return values
+
+
+def result_facts(result: Any) -> dict[str, Any]:
+    """Return a `Result` for a table."""
+    gap = f"{result.relative_gap:.3g}" if result.is_certified else "not known"
+    return {
+        "solver": result.solver,
+        "status": result.status,
+        "passes": result.n_iter,
+        "oracle calls": result.n_oracle_calls,
+        "primal": result.primal,
+        "dual": result.dual,
+        "relative gap": gap,
+        "seconds": f"{result.seconds:.2f}",
+    }

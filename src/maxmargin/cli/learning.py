@@ -1,0 +1,112 @@
+"""Reading a training file: what is left open by the options is found out, and then kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from maxmargin.cli.readers import (
+    Batch,
+    ConllReader,
+    NpzReader,
+    Reader,
+    SvmlightReader,
+    separator_for,
+)
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """The options that are for CoNLL files only; None where not given."""
+
+    template: str | None = None
+    columns: str | None = None
+    tag_column: int | None = None
+    separator: str | None = None
+    scheme: str | None = None
+    min_count: int | None = None
+    hashing: int | None = None
+
+    def refuse(self, why: str) -> None:
+        """Raise if any is given: there is no CoNLL file."""
+        for option in fields(self):
+            if getattr(self, option.name) is not None:
+                flag = option.name.replace("_", "-")
+                raise ValueError(f"--{flag} is for CoNLL files, {why}.")
+
+
+def read_training(path: Path, format: str | None, options: ColumnOptions) -> tuple[Reader, Batch]:
+    """Return the samples of a training file, and how further files are to be read."""
+    from maxmargin.io import file_format
+
+    name = file_format(path) if format is None else format
+    if name == "conll":
+        return _read_conll(path, options)
+    options.refuse(f"but {path} is of format {name}")
+    if name == "svmlight":
+        return _read_svmlight(path)
+    if name == "npz":
+        reader = NpzReader()
+        return reader, reader.read(path).labelled()
+    raise ValueError(f"format={name!r} is unknown. There are: conll, svmlight, npz.")
+
+
+def _read_conll(path: Path, options: ColumnOptions) -> tuple[Reader, Batch]:
+    from maxmargin.io import FeatureTemplate, read_conll
+
+    columns = None if options.columns is None else options.columns.split(",")
+    tag_column = -1 if options.tag_column is None else options.tag_column
+    data = read_conll(path, tag_column, separator_for(path, options.separator), columns)
+    template = FeatureTemplate.parse(_template_text(options.template, data.columns), data.columns)
+    place = data.tag_column
+    if data.tags is None or place is None:
+        raise ValueError(f"{path} has no labels.")
+    reader = ConllReader(
+        template=template.templates,
+        columns=data.columns,
+        tag_column=place,
+        separator=options.separator,
+        scheme=options.scheme or find_scheme(data.tags),
+    )
+    return reader, Batch(path, template.transform(data.sentences), data.tags, True, data)
+
+
+def _template_text(given: str | None, columns: tuple[str, ...]) -> str:
+    """Return the text of a template: that of a file, what was given, or a preset that fits."""
+    if given is None:
+        return "chunking" if {"w", "pos"} <= set(columns) else "ner"
+    file = Path(given)
+    # A template may be too long to be a file's name, which the system says by an error.
+    try:
+        is_file = file.is_file()
+    except OSError:
+        is_file = False
+    return file.read_text(encoding="utf-8") if is_file else given
+
+
+def find_scheme(tags: Any) -> str | None:
+    """Return the scheme of tags, or None if they follow none (parts of speech, say).
+
+    Examples
+    --------
+    >>> find_scheme([["B-NP", "O"]]), find_scheme([["DT", "NN"]])
+    ('iob2', None)
+    """
+    from maxmargin.io import detect_scheme
+
+    try:
+        return detect_scheme(tags)
+    except (TypeError, ValueError):
+        return None
+
+
+def _read_svmlight(path: Path) -> tuple[Reader, Batch]:
+    from maxmargin.io import read_svmlight
+
+    # Whether indices count from 0 is settled here: in a later file no 0 may happen to occur.
+    X, y = read_svmlight(path, zero_based=True)
+    is_zero_based = bool((X.indices == 0).any())
+    if not is_zero_based:
+        X = X[:, 1:]
+    return SvmlightReader(zero_based=is_zero_based), Batch(path, X, y, False)

@@ -1,0 +1,135 @@
+"""The entry point: commands by name, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from maxmargin.cli import console
+from maxmargin.cli.convert import convert
+from maxmargin.cli.demo import demo
+from maxmargin.cli.evaluate import evaluate
+from maxmargin.cli.info import info
+from maxmargin.cli.inspect_model import inspect_model
+from maxmargin.cli.predict import predict
+from maxmargin.cli.train import train
+from maxmargin.cli.warmup import warmup
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    name="maxmargin",
+    help="Max-margin learning of structured outputs, with a certificate of optimality.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo,
+    "train": train,
+    "predict": predict,
+    "evaluate": evaluate,
+    "inspect": inspect_model,
+    "convert": convert,
+    "warmup": warmup,
+    "info": info,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from maxmargin import __version__
+
+        console.result(f"maxmargin {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error was raised.")
+    ] = False,
+) -> None:
+    console.SETTINGS.traceback = traceback
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None
+        None: those of the process.
+
+    Examples
+    --------
+    >>> main(["--version"])
+    Traceback (most recent call last):
+        ...
+    SystemExit: 0
+    """
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Examples
+    --------
+    >>> run(["--version"])
+    maxmargin ...
+    0
+    """
+    console.SETTINGS.traceback = False
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            code = app(arguments, standalone_mode=False, prog_name="maxmargin")
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+        except BrokenPipeError:  # the reader of our output has gone, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except (KeyboardInterrupt, typer.Abort):
+            return INTERRUPTED
+        except (ValueError, TypeError, OSError) as error:
+            return _refuse(error)
+        except Exception as error:
+            # What the parser of the command line raises is of no public class.
+            if not hasattr(error, "format_message"):
+                raise
+            return _refuse_usage(error)
+
+
+def _refuse(error: Exception) -> int:
+    if console.SETTINGS.traceback:
+        raise error
+    console.error(str(error) or type(error).__name__)
+    return BAD_INPUT
+
+
+def _refuse_usage(error: Any) -> int:
+    message = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        console.note(message)
+    else:
+        console.error(message)
+    return BAD_INPUT
+
+
+def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
+    console.warning(str(message))

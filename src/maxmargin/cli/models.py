@@ -1,0 +1,83 @@
+"""Model files as the command line writes them: an estimator, and how its files are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from maxmargin.cli.kinds import kind_of
+from maxmargin.cli.readers import READERS, Batch, ConllReader, Reader, reader_from_state
+
+
+@dataclass
+class Model:
+    """A fitted estimator and the reader of its files; None where a script saved it."""
+
+    path: Path
+    estimator: Any
+    reader: Reader | None
+
+    @property
+    def scheme(self) -> str | None:
+        """Scheme of the tags, if they follow one."""
+        return self.reader.scheme if isinstance(self.reader, ConllReader) else None
+
+    def reader_for(self, path: Path, format: str | None = None) -> Reader:
+        """Return the reader of a file: the model's own unless the file is of another format."""
+        from maxmargin.io import file_format
+
+        own = self.reader
+        if format is None and isinstance(own, ConllReader):
+            return own
+        if format is None and own is not None:
+            try:
+                format = file_format(path)
+            except ValueError:
+                return own
+        name = file_format(path) if format is None else format
+        if own is not None and name == own.format:
+            return own
+        if name not in READERS:
+            raise ValueError(f"format={name!r} is unknown. There are: {', '.join(READERS)}.")
+        if name == "conll":
+            raise ValueError(
+                f"{self.path} was not trained from a CoNLL file, so that it has no feature "
+                f"template to read {path} with."
+            )
+        if isinstance(own, ConllReader):
+            raise ValueError(f"{self.path} was trained from a CoNLL file; {path} is {name}.")
+        return READERS[name]()
+
+    def read(self, path: Path, format: str | None = None) -> tuple[Reader, Batch]:
+        """Read a file for the model."""
+        kind = kind_of(self.estimator, self.path)
+        reader = self.reader_for(path, format)
+        batch = reader.read(path, int(self.estimator.n_features_in_))
+        kind.check(str(self.path), path, batch.is_sequence)
+        return reader, batch
+
+
+def save_model(path: Path, estimator: Any, reader: Reader) -> None:
+    """Write a model in one step; `maxmargin.load` gives its estimator back."""
+    from maxmargin.persistence import write
+
+    state, arrays = estimator.to_state()
+    meta = {"estimator": type(estimator).__name__, "state": state, "reader": reader.state()}
+    write(path, "model", meta, arrays)
+
+
+def load_model(path: Path) -> Model:
+    """Read a model file, written by `save_model` or by an estimator's own `save`."""
+    import_module("maxmargin.estimators")  # registers the classes that a file may name
+    from maxmargin.persistence import estimator_class, read
+
+    document = read(path, kind="model")
+    try:
+        cls: Any = estimator_class(document.meta["estimator"])
+        estimator = cls.from_state(document.meta["state"], document.arrays)
+        reader = document.meta.get("reader")
+        return Model(path, estimator, None if reader is None else reader_from_state(reader))
+    except (KeyError, AttributeError, TypeError) as error:
+        raise ValueError(f"{str(path)!r} is a damaged model file: {error!r}.") from error

@@ -1,0 +1,60 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+COLUMNS = "CoNLL files"  # the panel of the help that such options stand in
+
+ModelFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model that `maxmargin train` wrote.")
+]
+DataFile: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="CoNLL columns (.conll .txt .tsv .iob .bio), svmlight (.svm .libsvm) or .npz; "
+        "text may be gzipped.",
+    ),
+]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object in place of tables.")
+]
+Quiet: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")
+]
+Jobs: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--n-jobs", help="Threads; -1: one a core. Never changes a result."),
+]
+Format: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--format", help="conll, svmlight or npz; else the file's name says which."),
+]
+Scheme: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--scheme",
+        help="Scheme of the tags: io, iob1, iob2 or bioes.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+TagColumn: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--tag-column",
+        help="Column of the tags, from 0, or negative from the end; else the last.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Separator: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        help="What parts columns, such as 'tab'; else spaces and tabs.",
+        rich_help_panel=COLUMNS,
+    ),
+]

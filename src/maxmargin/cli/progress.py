@@ -1,0 +1,113 @@
+"""Progress on stderr: a live table on a terminal, plain lines elsewhere; and news of compiling."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from maxmargin.cli import console
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from maxmargin.solvers import Iteration
+
+_SHOWN = 8  # gaps that the live table holds
+_COMPILING = "Compiling, once; later runs find the code in the cache."
+
+
+@contextmanager
+def progress(quiet: bool, every_pass: bool = False) -> Iterator[list[Callable[[Any], None]]]:
+    """Give the callbacks that show a run, while it runs.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    every_pass : bool
+        Show also the passes at which no primal value was computed, on plain lines.
+    """
+    if quiet:
+        yield []
+        return
+    if not sys.stderr.isatty():
+        from maxmargin.estimators.progress import ProgressLine
+
+        with told_of_compiling(console.note):
+            yield [ProgressLine(every_pass=every_pass)]
+        return
+    from rich.live import Live
+
+    table = LiveTable()
+    with (
+        Live(console=console.console(stderr=True), get_renderable=table.render),
+        told_of_compiling(table.say),
+    ):
+        yield [table]
+
+
+class LiveTable:
+    """A callback that keeps the last passes, for a display that is drawn by another thread."""
+
+    def __init__(self) -> None:
+        self.known: deque[Any] = deque(maxlen=_SHOWN)  # passes at which the gap was computed
+        self.last: Any = None
+        self.message = "Preparing."
+
+    def say(self, message: str) -> None:
+        """Show a line until the first pass is over."""
+        self.message = message
+
+    def __call__(self, event: Iteration) -> None:
+        """Take in a pass."""
+        if not math.isnan(event.record.primal):
+            self.known.append(event.record)
+        self.last = event.record
+
+    def render(self) -> RenderableType:
+        """Return the table as it stands: the last gaps that were computed, and the last pass."""
+        last, records = self.last, list(self.known)
+        if last is None:
+            return self.message
+        if last not in records:
+            records.append(last)
+        heads = ["pass", "primal", "dual", "rel. gap", "oracle calls", "seconds"]
+        has_score = not math.isnan(records[-1].validation_score)
+        rows = [_row(record, has_score) for record in records]
+        return console.grid("", [*heads, "score"] if has_score else heads, rows)
+
+
+def _row(record: Any, has_score: bool) -> list[Any]:
+    gap = record.gap / abs(record.primal) if record.primal else record.gap
+    row = [str(record.pass_), record.primal, record.dual, gap, str(record.oracle_calls)]
+    row.append(f"{record.seconds:.2f}")
+    return [*row, record.validation_score] if has_score else row
+
+
+@contextmanager
+def told_of_compiling(say: Callable[[str], None]) -> Iterator[CompileCount]:
+    """Say so the first time that something is compiled, rather than found in the cache."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc, name-defined]
+        def on_start(self, _: Any) -> None:
+            if not count.compiled:
+                say(_COMPILING)
+            count.compiled += 1
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    count = CompileCount()
+    with event.install_listener("numba:compile", Listener()):
+        yield count
+
+
+class CompileCount:
+    """Functions that were compiled, rather than found in the cache."""
+
+    compiled = 0

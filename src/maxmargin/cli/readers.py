@@ -1,0 +1,172 @@
+"""How the files of one model are read; kept with the model, so that it and a file are enough.
+
+A reader of each format turns a file into a `Batch`, and writes predictions beside what it read.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, ClassVar, Self
+
+_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}
+
+
+@dataclass
+class Batch:
+    """Samples of one file, as an estimator takes them.
+
+    Attributes
+    ----------
+    path : Path
+    X : samples
+    y : their labels, or None
+    is_sequence : bool
+        Whether one element of X is a sequence.
+    source : what else the file held, for writing it again
+    """
+
+    path: Path
+    X: Any
+    y: Any
+    is_sequence: bool
+    source: Any = None
+
+    def labelled(self) -> Self:
+        """Return the batch, refused if it has no labels."""
+        if self.y is None:
+            raise ValueError(f"{self.path} has no labels.")
+        return self
+
+
+@dataclass(frozen=True)
+class Reader(ABC):
+    """How files of one format are read for one model."""
+
+    format: ClassVar[str]
+
+    @abstractmethod
+    def read(self, path: Path, n_features: int | None = None) -> Batch:
+        """Read a file for a model of `n_features` columns."""
+
+    def write(self, target: Path | IO[str], batch: Batch, predictions: Any) -> None:
+        """Write predictions: one sample a line, the labels of a sequence parted by spaces."""
+        if batch.is_sequence:
+            lines = [" ".join(map(str, labels)) for labels in predictions]
+        else:
+            lines = [str(label) for label in predictions]
+        _write_text(target, "".join(line + "\n" for line in lines))
+
+    def state(self) -> dict[str, Any]:
+        """Return the reader as a model file holds it."""
+        return {"format": self.format, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class ConllReader(Reader):
+    """CoNLL columns through a feature template.
+
+    `tag_column` is the place of the tags in a file that has them, from 0; `columns` names the
+    others. `scheme` is that of the tags, None if they follow none.
+    """
+
+    format = "conll"
+    template: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    tag_column: int = 0
+    separator: str | None = None
+    scheme: str | None = None
+
+    def read(self, path: Path, n_features: int | None = None) -> Batch:
+        """Read a file that has the columns of the training file, with or without the tags."""
+        from maxmargin.io import FeatureTemplate, conll_width, read_conll
+
+        separator = separator_for(path, self.separator)
+        width, expected = conll_width(path, separator=separator), len(self.columns)
+        if width not in (expected, expected + 1):
+            raise ValueError(
+                f"{path} has {width} columns; the model expects {expected} "
+                f"({', '.join(self.columns)}), or {expected + 1} with the tags."
+            )
+        tag = self.tag_column if width > expected else None
+        data = read_conll(path, tag, separator, self.columns)
+        X = FeatureTemplate.parse(self.template, self.columns).transform(data.sentences)
+        return Batch(path, X, data.tags, True, data)
+
+    def write(self, target: Path | IO[str], batch: Batch, predictions: Any) -> None:
+        """Write the file again with the predictions as a further column."""
+        from maxmargin.io import write_conll
+
+        data = batch.source
+        write_conll(
+            target,
+            data.sentences,
+            data.tags,
+            predictions,
+            separator=separator_for(batch.path, self.separator) or " ",
+            tag_column=data.tag_column,
+            document_starts=data.document_starts,
+        )
+
+
+@dataclass(frozen=True)
+class SvmlightReader(Reader):
+    """svmlight, with indices from 0 or from 1 (None: as the file seems to have it)."""
+
+    format = "svmlight"
+    zero_based: bool | None = None
+
+    def read(self, path: Path, n_features: int | None = None) -> Batch:
+        """Read a file; an index beyond `n_features` is refused."""
+        from maxmargin.io import read_svmlight
+
+        zero_based = "auto" if self.zero_based is None else self.zero_based
+        X, y = read_svmlight(path, n_features=n_features, zero_based=zero_based)
+        return Batch(path, X, y, False)
+
+
+@dataclass(frozen=True)
+class NpzReader(Reader):
+    """Dense arrays."""
+
+    format = "npz"
+
+    def read(self, path: Path, n_features: int | None = None) -> Batch:
+        """Read a file; the estimator checks the number of features."""
+        from maxmargin.io import read_npz
+
+        X, y = read_npz(path)
+        return Batch(path, X, y, isinstance(X, list))
+
+
+READERS: dict[str, type[Reader]] = {
+    reader.format: reader for reader in (ConllReader, SvmlightReader, NpzReader)
+}
+
+
+def reader_from_state(state: dict[str, Any]) -> Reader:
+    """Return the reader that `Reader.state` was called on."""
+    options = dict(state)
+    name = options.pop("format")
+    if name not in READERS:
+        raise ValueError(f"The model was trained from a {name!r} file, which is not known here.")
+    return READERS[name](**options)
+
+
+def separator_for(path: Path, separator: str | None) -> str | None:
+    """Return what parts the columns of a file: what was asked for, and a tab in .tsv files."""
+    if separator is not None:
+        return _SEPARATORS.get(separator, separator)
+    return "\t" if ".tsv" in path.suffixes else None
+
+
+def _write_text(target: Path | IO[str], text: str) -> None:
+    from maxmargin.io import atomic_write
+
+    if isinstance(target, os.PathLike):
+        with atomic_write(target) as file:
+            file.write(text.encode("utf-8"))
+    else:
+        target.write(text)

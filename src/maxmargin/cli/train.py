@@ -1,0 +1,151 @@
+"""``maxmargin train``: learn a model from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maxmargin.cli import console, options
+from maxmargin.cli.fitting import (
+    checkpoint_to_resume,
+    fit,
+    interruption,
+    new_estimator,
+    read_held_out,
+    report,
+)
+from maxmargin.cli.kinds import kind_called
+from maxmargin.cli.learning import ColumnOptions, read_training
+from maxmargin.cli.models import Model, save_model
+from maxmargin.cli.targets import check_target
+
+_INTERRUPTED = 130
+_LEARNING, _RUN = "Learning", "Checkpoints"
+
+
+def train(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="chain or multiclass.")],
+    file: options.DataFile,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="Where to write the model.")
+    ] = None,
+    dev: Annotated[
+        Path | None, typer.Option(help="Held-out file, scored after each pass and at the end.")
+    ] = None,
+    format: options.Format = None,
+    C: Annotated[
+        float, typer.Option("--C", help="Weight of the losses.", rich_help_panel=_LEARNING)
+    ] = 1.0,
+    solver: Annotated[
+        str, typer.Option(help="As `maxmargin info` lists them.", rich_help_panel=_LEARNING)
+    ] = "bcfw",
+    cost: Annotated[
+        str | None,
+        typer.Option(help="Task loss; else the estimator's own.", rich_help_panel=_LEARNING),
+    ] = None,
+    surrogate: Annotated[
+        str, typer.Option(help="What is minimised in its place.", rich_help_panel=_LEARNING)
+    ] = "margin",
+    tol: Annotated[
+        float, typer.Option(help="Relative gap to stop at.", rich_help_panel=_LEARNING)
+    ] = 1e-3,
+    max_iter: Annotated[int, typer.Option(help="Most passes.", rich_help_panel=_LEARNING)] = 1000,
+    time_budget: Annotated[
+        float | None, typer.Option(help="Most seconds.", rich_help_panel=_LEARNING)
+    ] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            help="Stop after so many passes without a better score on --dev; keep the best.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="Of all that is random.", rich_help_panel=_LEARNING)
+    ] = 0,
+    n_jobs: options.Jobs = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            help="Features: a preset (chunking, ner), templates such as 'w[0] w[-1]|w[0]', or a "
+            "file of them. Else chunking if there is a column pos, and ner if not.",
+            rich_help_panel=options.COLUMNS,
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of the columns besides the tags; else w,pos,c2,c3,...",
+            rich_help_panel=options.COLUMNS,
+        ),
+    ] = None,
+    tag_column: options.TagColumn = None,
+    separator: options.Separator = None,
+    scheme: options.Scheme = None,
+    min_count: Annotated[
+        int | None, typer.Option(help="Leave out rarer features.", rich_help_panel=options.COLUMNS)
+    ] = None,
+    hashing: Annotated[
+        int | None,
+        typer.Option(help="Hash features into so many columns.", rich_help_panel=options.COLUMNS),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Write the run here now and then.", rich_help_panel=_RUN)
+    ] = None,
+    checkpoint_every: Annotated[
+        int, typer.Option(help="Passes between two checkpoints.", rich_help_panel=_RUN)
+    ] = 10,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from --checkpoint, and end where the run would have ended.",
+            rich_help_panel=_RUN,
+        ),
+    ] = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn a model from a file, to a certified gap.
+
+    With --scheme the tags must follow it, in training and in predictions. Ctrl-C ends the run early
+    and keeps the best model so far.
+    """
+    chosen = kind_called(kind)
+    files = ColumnOptions(template, columns, tag_column, separator, scheme, min_count, hashing)
+    if not chosen.is_sequence:
+        files.refuse(f"which `train {kind}` does not read")
+    check_target("--model", model, file, dev, checkpoint)
+    check_target("--checkpoint", checkpoint, file, dev)
+    params = {
+        "C": C,
+        "solver": solver,
+        "cost": cost,
+        "surrogate": surrogate,
+        "tol": tol,
+        "max_iter": max_iter,
+        "time_budget": time_budget,
+        "patience": patience,
+        "random_state": seed,
+        "n_jobs": n_jobs,
+        "constraints": scheme,
+        "min_count": min_count,
+        "hashing": hashing,
+    }
+    estimator = new_estimator(chosen, params, checkpoint, checkpoint_every)
+    start = checkpoint_to_resume(checkpoint) if resume else None
+    reader, batch = read_training(file, format, files)
+    chosen.check(f"train {kind}", file, batch.is_sequence)
+    trained = Model(model or file, estimator, reader)
+    held_out = None if dev is None else read_held_out(trained, dev, batch)
+    fit(estimator, batch, held_out, start, quiet)
+    is_interrupted = estimator.result_.status == "interrupted"
+    if model is not None and (estimator.n_iter_ or not is_interrupted):
+        save_model(model, estimator, reader)
+    if is_interrupted:
+        console.note(interruption(estimator.n_iter_, model, checkpoint))
+    report(trained, batch, held_out, model, as_json)
+    if is_interrupted:
+        raise typer.Exit(_INTERRUPTED)
