@@ -31,6 +31,7 @@ def demo(
     from maxmargin.datasets import load_digit_strings
 
     check_target("--output", output)
+    format = _picture_format(output)
     if seed < 0:
         raise ValueError(f"--seed must be >= 0, got {seed}.")
     data = load_digit_strings(noise=_NOISE, seed=seed)
@@ -41,7 +42,7 @@ def demo(
         "per_character": [models["per_character"].predict(x) for x in data.X_test],
     }
     scores = {name: _scores(data.y_test, guess) for name, guess in guesses.items()}
-    _draw(models["chain"], scores, output)
+    _draw(models["chain"], scores, output, format)
     if as_json:
         found = {
             name: {**scores[name], "result": result_values(model.result_)}
@@ -83,17 +84,23 @@ def _scores(truth: Any, guess: Any) -> dict[str, Any]:
     }
 
 
-def _draw(chain: Any, scores: dict[str, Any], output: Path) -> None:
+def _picture_format(output: Path) -> str:
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    found = output.suffix.lstrip(".").lower() or "png"
+    known = FigureCanvasBase.get_supported_filetypes()
+    if found not in known:
+        names = ", ".join(sorted(known))
+        raise ValueError(f"--output: there is no picture format {found!r}. There are: {names}.")
+    return found
+
+
+def _draw(chain: Any, scores: dict[str, Any], output: Path, format: str) -> None:
     from maxmargin.io import atomic_write
     from maxmargin.plots import demo_figure
 
     shares = [percent(scores[name]["character_accuracy"]) for name in ("chain", "per_character")]
     title = f"Strings of digits: {shares[0]} of characters right, {shares[1]} without the language"
     figure = demo_figure(chain, (8, 8), tol=_TOL, title=title)
-    suffix = output.suffix.lstrip(".").lower() or "png"
-    supported = figure.canvas.get_supported_filetypes()
-    if suffix not in supported:
-        known = ", ".join(sorted(supported))
-        raise ValueError(f"--output: a picture cannot be of format {suffix!r}. There are: {known}.")
     with atomic_write(output) as file:
-        figure.savefig(file, format=suffix)
+        figure.savefig(file, format=format)

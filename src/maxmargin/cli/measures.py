@@ -62,8 +62,8 @@ def _of_classes(truth: Any, guess: Any) -> dict[str, Any]:
     columns = precision_recall_fscore_support(truth, guess, zero_division=0.0)
     names = ("precision", "recall", "f1", "n_true")
     by_class = {
-        str(label): dict(zip(names, map(np.ndarray.item, row), strict=True))
-        for label, *row in zip(classes, *columns, strict=True)
+        str(label): dict(zip(names, row, strict=True))
+        for label, *row in zip(classes, *(column.tolist() for column in columns), strict=True)
     }
     return {
         "n_samples": len(truth),

@@ -1,0 +1,391 @@
+"""Bad input: exit code 2, the sentence that Python raises, and no file left behind."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import maxmargin
+from maxmargin.cli.main import run
+from maxmargin.io import FeatureTemplate, read_conll, read_npz, read_svmlight, write_npz
+from maxmargin.persistence import read, write
+
+CONLL = "the DT B-NP\ncat NN I-NP\nsees VB B-VP\n\nit PRP B-NP\n. . O\n"
+X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.5], [0.5, 1.0]])
+Y = np.array([0, 1, 0, 1])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "good.conll").write_text(CONLL)
+    (tmp_path / "good.svm").write_text("0 1:1\n1 2:1\n0 1:2\n")
+    write_npz(tmp_path / "good.npz", X, Y)
+    write_npz(tmp_path / "words.npz", [X[:1], X[1:]], [Y[:1], Y[1:]])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def refused(folder, capsys):
+    """Run a command that must fail; give back its sentence."""
+
+    def call(*arguments):
+        before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        capsys.readouterr()
+        code = run(list(arguments))
+        out, err = capsys.readouterr()
+        after = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        assert (code, out) == (2, ""), err
+        assert after == before
+        assert err.startswith("Error: ") and err.count("\n") == 1, err
+        return err.removeprefix("Error: ").rstrip("\n")
+
+    return call
+
+
+def sentence(work):
+    """The sentence that Python raises."""
+    with pytest.raises((ValueError, TypeError, OSError)) as caught:
+        work()
+    return str(caught.value)
+
+
+def fit_conll(path="good.conll", **params):
+    data = read_conll(path)
+    X = FeatureTemplate.parse("chunking", data.columns).transform(data.sentences)
+    return maxmargin.ChainSVM(random_state=0, **params).fit(X, data.tags)
+
+
+TRAIN = ["train", "chain", "good.conll", "--model", "a.mm", "-q"]
+
+
+# -- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "params", "said"),
+    [
+        (["--C", "-1"], {"C": -1.0}, "C must be"),
+        (["--C", "nan"], {"C": float("nan")}, "C must be"),
+        (["--tol", "-0.1"], {"tol": -0.1}, "tol must be"),
+        (["--max-iter", "0"], {"max_iter": 0}, "max_iter must be"),
+        (["--time-budget", "0"], {"time_budget": 0.0}, "time_budget must be"),
+        (["--patience", "0"], {"patience": 0}, "patience must be"),
+        (["--patience", "3"], {"patience": 3}, "eval_set"),
+        (["--n-jobs", "0"], {"n_jobs": 0}, "n_jobs must be"),
+        (["--solver", "simplex"], {"solver": "simplex"}, "'bcfw'"),
+        (["--cost", "haming"], {"cost": "haming"}, "'hamming'"),
+        (["--cost", "matrix"], {"cost": "matrix"}, "CostMatrix"),
+        (["--surrogate", "hinge"], {"surrogate": "hinge"}, "'margin'"),
+        (["--scheme", "bilou"], {"constraints": "bilou"}, "bioes"),
+        (["--min-count", "0"], {"min_count": 0}, "min_count must be"),
+        (["--min-count", "9"], {"min_count": 9}, "min_count=9"),
+        (["--hashing", "-4"], {"hashing": -4}, "hashing must be"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_parameters_are_refused_as_in_python(refused, options, params, said):
+    found = refused(*TRAIN, *options)
+    assert said in found
+    assert found == sentence(lambda: fit_conll(**params))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "tree", "good.conll"], "kind='tree' is not known. There are: 'chain'"),
+        (["train", "chain"], "FILE"),
+        (["train", "chain", "good.conll", "--C", "much"], "--C"),
+        (["train", "chain", "good.conll", "--colour", "red"], "--colour"),
+        (["paint"], "paint"),
+        ([*TRAIN, "--seed", "-1"], "random_state must be >= 0"),
+        ([*TRAIN, "--checkpoint", "c.ck", "--checkpoint-every", "0"], "every must be"),
+        ([*TRAIN, "--resume"], "--resume needs --checkpoint"),
+        ([*TRAIN, "--resume", "--checkpoint", "c.ck"], "there is no checkpoint c.ck"),
+        ([*TRAIN, "--template", "w[0] colour[0]"], "unknown column 'colour'"),
+        ([*TRAIN, "--template", "none.txt"], "none.txt"),
+        ([*TRAIN, "--columns", "word"], "columns names ['word']"),
+        ([*TRAIN, "--tag-column", "7"], "tag_column=7, but the file has 3 columns"),
+        ([*TRAIN, "--separator", ""], "separator must be"),
+        ([*TRAIN, "--format", "xml"], "format='xml' is unknown"),
+        ([*TRAIN, "--dev", "none.conll"], "none.conll"),
+        (["train", "multiclass", "good.npz", "--scheme", "iob2"], "--scheme is for CoNLL files"),
+        (["train", "chain", "words.npz", "--template", "ner"], "--template is for CoNLL files"),
+        (["train", "multiclass", "good.conll"], "takes single samples"),
+        (["train", "chain", "good.svm"], "takes sequences, but good.svm holds single samples"),
+        (["train", "chain", "good.doc"], "'.doc' names no format"),
+        (["train", "chain", "none.conll"], "none.conll"),
+        (["warmup", "--solver", "simplex", "-q"], "'bcfw'"),
+        (["warmup", "--kind", "tree", "-q"], "'multiclass'"),
+        (["demo", "--seed", "-1", "-q"], "--seed must be >= 0"),
+        (["demo", "-o", "a.xyz", "-q"], "no picture format 'xyz'"),
+        (["demo", "-o", "none/a.png", "-q"], "the folder none does not exist"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_asked_for_is_refused(refused, arguments, said):
+    assert said in refused(*arguments)
+
+
+# -- files to learn from ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("the DT B-NP\ncat I-NP\n", "bad.conll, line 2: expected 3 columns as on line 1, got 2"),
+        ("\n\n", "holds no token"),
+        ("the DT O\ncat NN O\n", "one label only, 'O'"),
+        ("the\ncat\n", "no column is left besides the tags"),
+        (b"caf\xe9 NN O\n", "bad.conll"),
+    ],
+)
+def test_conll_files(refused, folder, text, said):
+    path = folder / "bad.conll"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = refused("train", "chain", "bad.conll", "--model", "a.mm", "-q")
+    assert said in found
+    assert found == sentence(lambda: fit_conll("bad.conll"))
+
+
+def test_constraints_that_forbid_the_truth(refused, folder):
+    (folder / "bad.conll").write_text("the DT O\ncat NN I-NP\nsees VB B-VP\n")
+    found = refused("train", "chain", "bad.conll", "--scheme", "iob2", "-m", "a.mm", "-q")
+    assert "Y[0][1]" in found
+    assert found == sentence(lambda: fit_conll("bad.conll", constraints="iob2"))
+
+
+def test_constraints_that_allow_nothing(refused, folder):
+    """In BIOES a segment of one token is S; where S-NP is no class, one token has no labelling."""
+    (folder / "a.conll").write_text("the DT B-NP\ncat NN E-NP\n")
+    (folder / "b.conll").write_text("cat NN E-NP\n")
+    model = ["train", "chain", "a.conll", "--scheme", "bioes", "-m", "a.mm", "-q"]
+    assert run(model) == 0
+    assert "X[0]: the constraints allow no labelling." in refused("predict", "a.mm", "b.conll")
+    assert "allow no labelling" in refused(*model, "--dev", "b.conll")
+
+
+def test_labels_never_seen(refused, folder):
+    (folder / "dev.conll").write_text("cat NN B-XY\n")
+    found = refused(*TRAIN, "--dev", "dev.conll")
+    assert "Y[0][0] is 'B-XY', a label never seen at fit." in found
+
+
+def test_a_held_out_file_without_labels(refused, folder):
+    (folder / "dev.conll").write_text("cat NN\n")
+    assert refused(*TRAIN, "--dev", "dev.conll") == "dev.conll has no labels."
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"X": np.where(X == 0.5, np.nan, X)}, "contains NaN"),
+        ({"X": np.where(X == 0.5, np.inf, X)}, "contains infinity"),
+        ({"X": X[:, :0]}, "feature"),
+        ({"X": X[:, 0]}, "two axes"),
+        ({"X": X.astype(object)}, "not an npz file of plain arrays"),
+        ({"X": np.full((4, 2), "a")}, "could not convert string to float"),
+        ({"y": Y[:3]}, "y has shape (3,) but X has 4 rows"),
+        ({"y": np.zeros(4)}, "one class"),
+        ({"y": Y + 0.5}, "Unknown label type: continuous"),
+    ],
+    ids=["nan", "infinite", "zero features", "flat", "objects", "text", "lengths", "one", "real"],
+)
+def test_npz_of_samples(refused, change, said):
+    np.savez("bad.npz", **({"X": X, "y": Y} | change))
+    found = refused("train", "multiclass", "bad.npz", "--model", "a.mm", "-q")
+    assert said in found
+
+    def script():
+        maxmargin.MulticlassSVM(random_state=0).fit(*read_npz("bad.npz"))
+
+    assert found == " ".join(sentence(script).split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"offsets": np.array([0, 2, 2, 4])}, "X[1] is empty"),
+        ({"offsets": np.array([0, 3])}, "offsets must be whole numbers that rise"),
+        ({"X": np.where(X == 0.5, np.nan, X)}, "X[1][0] has nan"),
+        ({"y": Y[:3]}, "y has shape (3,) but X has 4 rows"),
+    ],
+    ids=["empty", "ragged", "nan", "lengths"],
+)
+def test_npz_of_sequences(refused, change, said):
+    np.savez("bad.npz", **({"X": X, "y": Y, "offsets": np.array([0, 2, 4])} | change))
+    found = refused("train", "chain", "bad.npz", "--model", "a.mm", "-q")
+    assert said in found
+
+    def script():
+        maxmargin.ChainSVM(random_state=0).fit(*read_npz("bad.npz"))
+
+    assert found == sentence(script)
+
+
+def test_npz_without_labels(refused):
+    np.savez("bad.npz", X=X)
+    assert refused("train", "multiclass", "bad.npz", "-q") == "bad.npz has no labels."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0 1:1\n1 2:1 1:3\n", "bad.svm, line 2: the index of '1:3' does not exceed"),
+        ("0 1:1\n1 2:1 2:3\n", "bad.svm, line 2: the index of '2:3' does not exceed"),
+        ("0 1:1\n1 2:nan\n", "bad.svm, line 2"),
+        ("0 1:1\n1 2:inf\n", "bad.svm, line 2: the value of '2:inf' is not finite"),
+        ("0 1:1\nx 2:1\n", "bad.svm, line 2: the label 'x'"),
+        ("", "holds no sample"),
+        ("0\n1\n", "feature"),
+    ],
+    ids=["unsorted", "duplicate", "nan", "infinite", "label", "empty", "zero features"],
+)
+def test_svmlight_files(refused, folder, text, said):
+    (folder / "bad.svm").write_text(text)
+    found = refused("train", "multiclass", "bad.svm", "--model", "a.mm", "-q")
+    assert said in found
+    if text != "0\n1\n":
+        assert found == sentence(lambda: read_svmlight("bad.svm", zero_based=True))
+
+
+# -- where to write --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--model", "none/a.mm"], "--model: the folder none does not exist."),
+        (["--model", "."], "--model: . is a folder."),
+        (["--model", "good.conll"], "would replace good.conll"),
+        (["--checkpoint", "none/c.ck"], "--checkpoint: the folder none does not exist."),
+        (["--model", "a.mm", "--checkpoint", "a.mm"], "would replace a.mm"),
+    ],
+)
+def test_targets_are_looked_at_first(refused, monkeypatch, options, said):
+    def no_work(*_, **__):
+        raise AssertionError("read before the targets were looked at")
+
+    monkeypatch.setattr("maxmargin.io.read_conll", no_work)
+    assert said in refused("train", "chain", "good.conll", "-q", *options)
+
+
+# -- models and checkpoints ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def model():
+    assert run(TRAIN) == 0
+    return "a.mm"
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "inspect"])
+def test_model_files(refused, folder, model, command):
+    file = [] if command == "inspect" else ["good.conll"]
+    whole = (folder / model).read_bytes()
+    (folder / "cut.mm").write_bytes(whole[: len(whole) // 2])
+    (folder / "foreign.mm").write_bytes(b"PK not ours at all, by any means")
+    (folder / "newer.mm").write_bytes(whole.replace(b'\\"format\\": 1', b'\\"format\\": 9'))
+    document = read(model)
+    meta = {key: value for key, value in document.meta.items() if key != "state"}
+    write("damaged.mm", "model", meta, document.arrays)
+    for name, said in {
+        "cut": "truncated",
+        "foreign": "not a maxmargin file",
+        "newer": "newer maxmargin",
+        "damaged": "damaged model file",
+        "none": "No such file",
+    }.items():
+        found = refused(command, f"{name}.mm", *file)
+        assert said in found
+        assert f"{name}.mm" in found
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_files_that_do_not_fit_the_model(refused, folder, model, command):
+    (folder / "wide.conll").write_text("cat NN x y z\n")
+    found = refused(command, model, "wide.conll")
+    assert found == ("wide.conll has 5 columns; the model expects 2 (w, pos), or 3 with the tags.")
+    assert "was trained from a CoNLL file" in refused(
+        command, model, "words.npz", "--format", "npz"
+    )
+    assert run(["train", "multiclass", "good.svm", "-m", "b.mm", "-q"]) == 0
+    (folder / "wide.svm").write_text("0 3:1\n")
+    assert "the index of '3:1' is outside 1..2" in refused(command, "b.mm", "wide.svm")
+    assert "takes single samples" in refused(command, "b.mm", "words.npz")
+    assert "no feature template" in refused(command, "b.mm", "good.conll")
+    write_npz("wide.npz", np.ones((2, 3)), np.array([0, 1]))
+    assert re.search("3 features.* expecting 2", refused(command, "b.mm", "wide.npz"))
+
+
+def test_evaluate_needs_labels(refused, folder, model):
+    (folder / "bare.conll").write_text("cat NN\n")
+    assert refused("evaluate", model, "bare.conll") == "bare.conll has no labels."
+    assert "--scheme" in refused("evaluate", *_classes(), "--scheme", "iob2")
+
+
+def _classes():
+    assert run(["train", "multiclass", "good.npz", "-m", "b.mm", "-q"]) == 0
+    return ["b.mm", "good.npz"]
+
+
+def test_outputs_of_predict(refused, model):
+    assert "does not exist" in refused("predict", model, "good.conll", "-o", "none/out.conll")
+    assert "would replace" in refused("predict", model, "good.conll", "-o", "good.conll")
+    assert "would replace" in refused("predict", model, "good.conll", "-o", model)
+
+
+def test_inspect_labels_that_are_none(refused, model):
+    assert "'B-XY' is none of B-NP" in refused("inspect", model, "--label", "B-XY")
+    assert "--top must be" in refused("inspect", model, "--top", "0")
+
+
+def test_checkpoints_of_other_runs(refused, folder):
+    run([*TRAIN, "--checkpoint", "c.ck", "--checkpoint-every", "1", "--max-iter", "3"])
+    (folder / "a.mm").unlink()
+    again = [*TRAIN, "--checkpoint", "c.ck", "--resume"]
+    assert "C=1.0 there, 2.0 here" in refused(*again, "--C", "2")
+    (folder / "other.conll").write_text(CONLL + "\nshe PRP B-NP\n")
+    again[2] = "other.conll"
+    assert "a run on other data" in refused(*again)
+    (folder / "c.ck").write_bytes((folder / "c.ck").read_bytes()[:100])
+    assert "truncated" in refused(*again)
+
+
+# -- convert ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["good.conll", "out.npz"], "conll to npz is no conversion there is"),
+        (["good.conll", "out.conll", "--to", "bilou"], "scheme='bilou' is unknown"),
+        (["good.conll", "out.conll", "--from", "bioes", "--to", "iob2"], "sentence 1, position"),
+        (["good.conll", "out.conll", "--from", "iob2"], "--from needs --to"),
+        (["good.npz", "out.svm", "--to", "iob2"], "--to is for CoNLL files"),
+        (["words.npz", "out.svm"], "holds sequences"),
+        (["good.conll", "good.conll", "--to", "bioes"], "would replace"),
+        (["good.conll", "none/out.conll"], "does not exist"),
+    ],
+)
+def test_conversions(refused, arguments, said):
+    assert said in refused("convert", *arguments)
+
+
+# -- errors of our own -----------------------------------------------------------------------------
+
+
+def test_traceback_shows_where(monkeypatch):
+    with pytest.raises(ValueError, match="C must be"):
+        run(["--traceback", *TRAIN, "--C", "-1"])
+
+
+def test_other_errors_are_not_hidden(monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr("maxmargin.io.read_conll", broken)
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        run(TRAIN)
