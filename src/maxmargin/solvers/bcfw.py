@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from maxmargin.problem import Problem
+from maxmargin.solvers.averaging import run_strides
 from maxmargin.solvers.base import Progress, Solver, State
 from maxmargin.solvers.blocks import (
     ACTIVE,
@@ -25,18 +26,6 @@ from maxmargin.solvers.blocks import (
 
 _KINDS = {"plain": PLAIN, "pairwise": PAIRWISE, "active": ACTIVE}
 _SAMPLINGS = ("shuffle", "gap")
-
-#: Most examples a compiled call: a keyboard interrupt is seen between two of them.
-STRIDE = 4096
-
-#: Share of the newest pass in the mean of iterates: about the last three passes count.
-MEAN_SHARE = 0.3
-
-
-def _strides(n: int, n_weights: int) -> list[int]:
-    """Cut n visits into compiled calls: about 16, fewer where adding up w would cost too much."""
-    stride = min(max(n // 16, n_weights // 100, 1), STRIDE)
-    return [*range(0, n, stride), n]
 
 
 class BlockState(State):
@@ -119,7 +108,8 @@ class BlockFrankWolfe(Solver):
             )
         if self.sampling not in _SAMPLINGS:
             raise ValueError(
-                f"BlockFrankWolfe: sampling must be one of {list(_SAMPLINGS)}, got {self.sampling!r}."
+                f"BlockFrankWolfe: sampling must be one of {list(_SAMPLINGS)}, got "
+                f"{self.sampling!r}."
             )
         if self.cache < 0 or self.max_steps < 1:
             raise ValueError("BlockFrankWolfe: cache must be >= 0 and max_steps >= 1.")
@@ -134,7 +124,7 @@ class BlockFrankWolfe(Solver):
 
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
         """Visit as many examples as there are, then go over the planes at hand."""
-        assert isinstance(state, BlockState)
+        state = cast(BlockState, state)
         n = problem.n_examples
         estimate = self._visit(problem, state, self._order(state, n, rng), ask=True) / n
         for _ in range(self.cache):
@@ -169,35 +159,30 @@ class BlockFrankWolfe(Solver):
         weights = state.w if w is None else w
         steps = self.max_steps if max_steps is None else max_steps
         kind = _KINDS[self.step] if steps else ACTIVE
-        is_averaged = self.average and w is None
-        total = 0.0
-        ends = _strides(len(order), problem.n_weights)
-        mean = np.zeros_like(weights) if is_averaged else weights
-        for first, last in zip(ends[:-1], ends[1:], strict=True):
-            total += run(
+        mean = state.w_mean if self.average and w is None else None
+
+        def call(first: int, last: int) -> float:
+            return run(
                 problem.view, order, first, last, inv_lam_n, kind, steps, ask, weights,
                 state.blocks, state.bench, problem.desk(),
             )  # fmt: skip
-            if is_averaged:
-                mean += (last - first) / len(order) * weights
-        if is_averaged:
-            if len(state.w_mean) == 0:
-                state.w_mean = mean
-            else:
-                state.w_mean += MEAN_SHARE * (mean - state.w_mean)
+
+        total, mean = run_strides(call, len(order), weights, mean)
+        if mean is not None:
+            state.w_mean = mean
         if ask:
             problem.n_oracle_calls += len(order)
         return total
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return the mean of recent iterates, or the last one."""
-        assert isinstance(state, BlockState)
+        state = cast(BlockState, state)
         dual = dual_value(problem, state.blocks, state.w)
         return [(state.w_mean if len(state.w_mean) else state.w, dual)]
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""
-        assert isinstance(state, BlockState)
+        state = cast(BlockState, state)
         state.w = primal_weights(problem, state.blocks)
         state.w_mean = np.zeros(0)
         state.n_passes = 0

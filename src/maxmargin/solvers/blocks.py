@@ -154,7 +154,7 @@ def primal_weights(problem: Problem, blocks: Blocks) -> np.ndarray:
 
 
 @register_jitable
-def copy_planes(kept, sizes, blocks, larger):
+def copy_planes(kept: Any, sizes: Any, blocks: Any, larger: Any) -> None:
     """Copy the planes that are kept into a larger set of blocks."""
     for i in range(sizes.shape[0]):
         size = sizes[i]
@@ -184,7 +184,7 @@ def copy_planes(kept, sizes, blocks, larger):
 
 
 @register_jitable
-def sum_blocks(problem, factor, blocks, w):
+def sum_blocks(problem: Any, factor: float, blocks: Any, w: Any) -> None:
     """w += sum of all blocks; factor is 1/(lam n)."""
     for i in range(blocks.count.shape[0]):
         size = output_size(problem.data, i)
@@ -199,7 +199,7 @@ def sum_blocks(problem, factor, blocks, w):
 
 
 @register_jitable
-def add_plane(problem, i, slope, offset, blocks, desk):
+def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, desk: Any) -> int:
     """Give block i the plane of the output in desk.y; return its number. There must be room."""
     size = output_size(problem.data, i)
     count = blocks.count[i]
@@ -233,7 +233,17 @@ def add_plane(problem, i, slope, offset, blocks, desk):
 
 
 @register_jitable
-def pairwise_steps(gram, count, factor, corner, max_steps, alpha, slope, value, change):
+def pairwise_steps(
+    gram: Any,
+    count: int,
+    factor: float,
+    corner: int,
+    max_steps: int,
+    alpha: Any,
+    slope: Any,
+    value: Any,
+    change: Any,
+) -> None:
     """Move mass from the lowest active plane to the highest until they agree.
 
     ``factor`` is s_i/(lam n). The first step goes to plane ``corner``, the next ones to the best.
@@ -273,7 +283,16 @@ def pairwise_steps(gram, count, factor, corner, max_steps, alpha, slope, value, 
 
 
 @register_jitable
-def plain_step(gram, count, factor, corner, alpha, slope, value, change):
+def plain_step(
+    gram: Any,
+    count: int,
+    factor: float,
+    corner: int,
+    alpha: Any,
+    slope: Any,
+    value: Any,
+    change: Any,
+) -> None:
     """One Frank-Wolfe step towards a plane."""
     ascent = value[corner]
     curvature = slope[corner] * slope[corner] * gram[corner, corner]
@@ -297,8 +316,19 @@ def plain_step(gram, count, factor, corner, alpha, slope, value, change):
 
 @register_jitable
 def visit_blocks(
-    problem, order, first, last, inv_lam_n, kind, max_steps, ask, w, blocks, bench, desk
-):
+    problem: Any,
+    order: Any,
+    first: int,
+    last: int,
+    inv_lam_n: float,
+    kind: int,
+    max_steps: int,
+    ask: bool,
+    w: Any,
+    blocks: Any,
+    bench: Any,
+    desk: Any,
+) -> float:
     """Improve the blocks order[first:last], one after the other; return the sum of their gaps.
 
     The gap of a block, times n, before its step is s_i (max psi - sum_p alpha_p value_p). With

@@ -10,8 +10,9 @@ from numba.extending import register_jitable
 
 from maxmargin.generic import find, margin_error, output_size, potentials
 from maxmargin.problem import Problem
+from maxmargin.solvers.averaging import STRIDE
 from maxmargin.solvers.base import Progress, Solver, State
-from maxmargin.solvers.bcfw import STRIDE, BlockState
+from maxmargin.solvers.bcfw import BlockState
 from maxmargin.solvers.blocks import (
     ACTIVE,
     ALPHA,

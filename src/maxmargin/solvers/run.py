@@ -107,8 +107,8 @@ def run(
     if solver.minimizes and status in ("max_iter", "time_budget") and result.is_certified:
         warnings.warn(
             f"{solver.name} stopped after {result.n_iter} passes ({status}) at relative gap "
-            f"{result.relative_gap:.3g}, above tol={tol:g}: raise max_iter or time_budget, lower C, "
-            "or accept a larger tol.",
+            f"{result.relative_gap:.3g}, above tol={tol:g}: raise max_iter or time_budget, lower "
+            "C, or accept a larger tol.",
             ConvergenceWarning,
             stacklevel=3,
         )

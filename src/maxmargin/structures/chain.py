@@ -60,9 +60,9 @@ def chain_layout(
 class ChainData(NamedTuple):
     """Sequences to label, their positions stacked: sequence i is rows offsets[i]:offsets[i+1].
 
-    ``borders[i]`` tells whether sequence i begins, and ends, where a sentence does: a piece that was
-    cut out of a longer one has no start or end bias there. Barriers are 0 where allowed and -inf
-    where not: ``edge_barrier`` has the transitions in its first n_labels rows, then start, then end;
+    ``borders[i]`` tells whether sequence i begins, and ends, where a sentence does: a piece cut out
+    of a longer one has no start or end bias there. Barriers are 0 where allowed and -inf where not:
+    ``edge_barrier`` has the transitions in its first n_labels rows, then start, then end;
     ``node_barrier`` has no rows where every label is allowed everywhere.
     """
 
