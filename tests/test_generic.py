@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 from numba.extending import register_jitable
 
 from maxmargin import generic as g
 from maxmargin._compile import compiled
-from maxmargin.generic import generic, generic_on_two, has, implements
+from maxmargin.generic import generic_on_two, generic_with_default, has, implements
 
 
 class Metres(NamedTuple):
@@ -37,7 +38,7 @@ class Thing:
     pass
 
 
-@generic
+@generic_with_default
 def length(data, i):
     """Return a length in metres."""
     return -1.0
@@ -46,7 +47,6 @@ def length(data, i):
 @generic_on_two
 def add(a, b, i):
     """Return the sum of two lengths."""
-    raise TypeError("no such pair")
 
 
 @implements(length, Metres)
@@ -160,6 +160,20 @@ def test_what_is_missing_is_named(function, arguments):
 def test_a_missing_pair_is_named():
     with pytest.raises(TypeError, match="'maximize' is not implemented for Metres, Feet"):
         g.maximize(Metres(VALUES), Feet(VALUES), 0, None, 1.0, 1.0, None, 0)
+
+
+@register_jitable
+def call_potentials(data, w):
+    return g.potentials(data, 0, w, 1.0, w)
+
+
+def test_what_is_missing_is_named_when_compiling():
+    with pytest.raises(TypingError, match="'potentials' is not implemented for Metres"):
+        compiled(call_potentials)(Metres(VALUES), VALUES)
+    with pytest.raises(TypingError, match="'add' is not implemented for Metres, Metres"):
+        compiled(call_add)(Metres(VALUES), Metres(VALUES), 0)
+    with pytest.raises(TypingError, match="'add' is not implemented for Metres, int64"):
+        compiled(call_add)(Metres(VALUES), 3, 0)
 
 
 def test_generic_functions_keep_name_and_contract():

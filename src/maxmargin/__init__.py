@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         register_structure,
     )
     from maxmargin.solvers import (
+        SDCA,
         SGD,
         SOLVERS,
         BlockFrankWolfe,
@@ -45,6 +46,7 @@ _HOME = {
     "CostMatrix": "costs",
     "Hamming": "costs",
     "ZeroOne": "costs",
+    "SDCA": "solvers",
     "SGD": "solvers",
     "SOLVERS": "solvers",
     "BlockFrankWolfe": "solvers",
@@ -56,6 +58,7 @@ _HOME = {
 }
 
 __all__ = [
+    "SDCA",
     "SGD",
     "SOLVERS",
     "BlockFrankWolfe",

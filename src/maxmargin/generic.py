@@ -7,8 +7,8 @@ NamedTuples of arrays, at call time where the same pass runs as plain Python. ::
     @implements(margin_error, MyData)
     def _margin_error(data, i, theta, outputs, at): ...
 
-serves both. The body of a declaration, where it has one, is the default for types without an
-implementation of their own.
+serves both. The body of a declaration marked `generic_with_default` serves types without an
+implementation of their own; the others have none.
 
 Notation, as in docs/math.md: example i has the true output y_i, and Psi_i(y) = phi(x_i, y_i) -
 phi(x_i, y). ``theta`` holds the potentials of one example, filled by `potentials` and read by the
@@ -20,28 +20,44 @@ Python. (An array and a place rather than a slice: slices cost compile time.)
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from numba.core.errors import TypingError
 from numba.extending import overload
 
 from maxmargin._compile import add_source
 
 
-def generic(declaration: Callable, n_dispatch: int = 1) -> Callable:
-    """Turn a declaration (signature, contract, perhaps a default body) into a generic function."""
-    table: dict[tuple[type, ...], Callable] = {}
+def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = False) -> Callable:
+    """Turn a declaration (signature and contract) into a generic function.
+
+    Its body is not looked at, unless it is said to be the default.
+    """
+    table: dict[tuple[Any, ...], Callable] = {}
+
+    def missing(names: Iterable[str]) -> str:
+        name, kinds = declaration.__name__, ", ".join(names)
+        return f"{name!r} is not implemented for {kinds} (see maxmargin.generic)."
 
     @functools.wraps(declaration)
     def call(*arguments: Any) -> Any:
-        return table.get(tuple(map(type, arguments[:n_dispatch])), declaration)(*arguments)
+        kinds = tuple(map(type, arguments[:n_dispatch]))
+        implementation = table.get(kinds, declaration if has_default else None)
+        if implementation is None:
+            raise TypeError(missing(kind.__name__ for kind in kinds))
+        return implementation(*arguments)
 
     @functools.wraps(declaration)
     def choose(*types: Any) -> Callable:
         # `instance_class` and not the numba type: a NamedTuple whose fields all have one type is a
         # different numba type than one whose fields do not.
-        classes = (getattr(kind, "instance_class", None) for kind in types[:n_dispatch])
-        return table.get(tuple(classes), declaration)
+        kinds = tuple(getattr(kind, "instance_class", None) for kind in types[:n_dispatch])
+        implementation = table.get(kinds, declaration if has_default else None)
+        if implementation is None:
+            pairs = zip(kinds, types, strict=False)
+            raise TypingError(missing(getattr(kind, "__name__", str(t)) for kind, t in pairs))
+        return implementation
 
     call.implementations = table  # type: ignore[attr-defined]
     # Nobody calls these from C, and every wrapper left out is compile time saved.
@@ -50,6 +66,7 @@ def generic(declaration: Callable, n_dispatch: int = 1) -> Callable:
 
 
 generic_on_two = functools.partial(generic, n_dispatch=2)
+generic_with_default = functools.partial(generic, has_default=True)
 
 
 def implements(function: Callable, *kinds: type) -> Callable[[Callable], Callable]:
@@ -69,9 +86,10 @@ def has(function: Callable, *kinds: type) -> bool:
     return kinds in function.implementations  # type: ignore[attr-defined]
 
 
-def _missing(name: str, *arguments: Any) -> TypeError:
-    kinds = ", ".join(type(argument).__name__ for argument in arguments)
-    return TypeError(f"{name!r} is not implemented for {kinds} (see maxmargin.generic).")
+def provided_by(kind: type) -> frozenset[str]:
+    """Return what a type of data offers to solvers that need more than every structure has."""
+    is_listed = all(has(function, kind) for function in (n_listed, listed_norms, add_listed))
+    return frozenset({"listed"} if is_listed else ())
 
 
 # -- features: the rows of X ---------------------------------------------------------------------
@@ -84,19 +102,21 @@ def add_scores(features, first, n_rows, scale, W, out):
     W has a row a feature (more rows are not looked at). Two-dimensional on purpose: an index summed
     from two variables may be negative for all the compiler knows, and is not vectorised.
     """
-    raise _missing("add_scores", features)
 
 
 @generic
 def add_row(features, row, label, scale, W):
     """W[f, label] += scale * x_row[f] for every feature f."""
-    raise _missing("add_row", features)
+
+
+@generic
+def add_outer(features, row, mass, scale, W):
+    """W[f, k] += scale * x_row[f] * mass[k] for every feature f and label k."""
 
 
 @generic
 def row_product(features, row, other):
     """Return x_row . x_other."""
-    raise _missing("row_product", features)
 
 
 # -- structures: in Python only, before a pass ---------------------------------------------------
@@ -105,25 +125,21 @@ def row_product(features, row, other):
 @generic
 def n_weights(data):
     """Return the length of w."""
-    raise _missing("n_weights", data)
 
 
 @generic
 def output_sizes(data):
     """Return the number of cells of an output of each example, an int64 array."""
-    raise _missing("output_sizes", data)
 
 
 @generic
 def truths(data):
     """Return the true outputs of all examples, one after the other, as one array of cells."""
-    raise _missing("truths", data)
 
 
 @generic
 def workspace(data):
     """Return room for the potentials of any one example: a new ``theta``."""
-    raise _missing("workspace", data)
 
 
 # -- structures: the parts of a pass -------------------------------------------------------------
@@ -132,28 +148,24 @@ def workspace(data):
 @generic
 def output_size(data, i):
     """Return the number of cells of an output of example i."""
-    raise _missing("output_size", data)
 
 
 @generic
 def potentials(data, i, w, scale, theta):
-    """Fill theta so that it scores the outputs of example i at the weights scale * w (scale > 0)."""
-    raise _missing("potentials", data)
+    """Fill theta: the scores of the outputs of example i at the weights scale * w (scale > 0)."""
 
 
 @generic
 def margin_error(data, i, theta, outputs, at):
     """Return h = score(y) - score(y_i) under theta."""
-    raise _missing("margin_error", data)
 
 
 @generic
 def add_difference(data, i, outputs, at, scale, w):
     """w += scale * Psi_i(y) = scale * (phi(x_i, y_i) - phi(x_i, y))."""
-    raise _missing("add_difference", data)
 
 
-@generic
+@generic_with_default
 def difference_potentials(data, i, outputs, at, spare, theta):
     """Fill theta so that it scores the outputs of example i at the weights Psi_i(y).
 
@@ -171,13 +183,34 @@ def maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
 
     Scales are >= 0. Ties: lowest label first. By the types of data and cost.
     """
-    raise _missing("maximize", data, cost)
 
 
 @generic_on_two
 def output_cost(data, cost, i, outputs, at):
     """Return g = cost(y, y_i) >= 0. By the types of data and cost."""
-    raise _missing("output_cost", data, cost)
+
+
+# -- structures with few outputs, whose features are orthogonal and equally long ------------------
+
+
+@generic
+def n_listed(data):
+    """Return how many outputs each example has. (Python only.)"""
+
+
+@generic
+def listed_norms(data):
+    """Return |phi(x_i, y)|^2, the same for every y, of each example. (Python only.)"""
+
+
+@generic_on_two
+def list_values(data, cost, i, theta, values, costs):
+    """values[k] = h + g and costs[k] = g of every output k of example i."""
+
+
+@generic
+def add_listed(data, i, mass, scale, w):
+    """w += scale * sum_k mass[k] phi(x_i, k)."""
 
 
 # -- surrogates and searches ---------------------------------------------------------------------
@@ -186,16 +219,13 @@ def output_cost(data, cost, i, outputs, at):
 @generic
 def psi(surrogate, h, g):
     """Return (psi, dpsi/dh, dpsi/dg) at margin error h and cost g."""
-    raise _missing("psi", surrogate)
 
 
 @generic
 def conjugate(surrogate, slope, g):
     """Return psi*(slope) = max_h slope * h - psi(h, g)."""
-    raise _missing("conjugate", surrogate)
 
 
 @generic
 def find(search, problem, i, theta, outputs, at):
     """Write to (outputs, at) an output maximising psi(h, g); return (psi, dpsi/dh, h) there."""
-    raise _missing("find", search)

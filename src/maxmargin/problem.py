@@ -59,7 +59,17 @@ class Desk(NamedTuple):
 
 
 @register_jitable
-def evaluate(problem, first, last, w, desk, losses, slopes, outputs, places):
+def evaluate(
+    problem: Any,
+    first: int,
+    last: int,
+    w: Any,
+    desk: Any,
+    losses: Any,
+    slopes: Any,
+    outputs: Any,
+    places: Any,
+) -> None:
     """Find the most violating output of examples first..last-1 at w.
 
     losses[i], slopes[i] receive psi and dpsi/dh; the output goes to outputs[places[i]:] unless
@@ -118,6 +128,7 @@ class Problem:
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
         self.truths = truths(data)
         self._desks: list[Desk] = []
+        self._known: dict[str, Any] = {}
 
     def with_lam(self, lam: float) -> Problem:
         """Return the same problem at another regularisation (the data are shared)."""
@@ -128,6 +139,12 @@ class Problem:
     def bind(self, function: Callable) -> Callable:
         """Return a pass as this problem runs it: compiled, or as it is."""
         return compiled(function) if self.is_compiled else function
+
+    def remember(self, function: Callable) -> Any:
+        """Return function(data), computed at the first use."""
+        if function.__name__ not in self._known:
+            self._known[function.__name__] = function(self.view.data)
+        return self._known[function.__name__]
 
     def empty_outputs(self, n_cells: int) -> np.ndarray:
         """Return room for outputs."""

@@ -14,13 +14,14 @@ A subclass writes these hooks; everything public here is built on them.
 `_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
 `_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
+`_structure`           what says, by its attribute ``provides``, which solvers fit (default: self)
 =====================  ============================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class Hooks:
     n_jobs: int | None
     classes_: np.ndarray
     n_features_in_: int
+    #: What the structure offers besides what all do, see `Solver.needs`.
+    provides: ClassVar[frozenset[str]] = frozenset()
 
     # -- hooks: what a subclass must write -------------------------------------------------------
 
@@ -100,6 +103,10 @@ class Hooks:
     def _layout(self) -> Any:
         """Return what the cells of w mean, as a value that can be compared."""
         return [list(self.classes_), self.n_features_in_]
+
+    def _structure(self) -> Any:
+        """Return the object whose ``provides`` a solver's needs are held against."""
+        return self
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return (meta, arrays) of what was fitted besides result_; extend it in a subclass."""

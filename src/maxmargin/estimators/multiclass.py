@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from maxmargin.estimators.features import (
 from maxmargin.estimators.labels import Labels, class_weights, label_vector
 from maxmargin.estimators.online import is_online
 from maxmargin.estimators.settings import check_number, check_weights, resolve_cost
+from maxmargin.generic import provided_by
 from maxmargin.persistence import register
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
 
@@ -46,7 +47,10 @@ class MulticlassSVM(ClassifierMixin, BaseSVM):
         Weight of the training losses against |w|^2/2, as in scikit-learn's LinearSVC.
     cost : {"zero_one", "hamming"} or object
         Task loss; `CostMatrix` says what mistaking one class for another costs.
-    surrogate, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
+    solver : str or Solver
+        "sdca" goes over the classes of every example, and is the fastest. It keeps a number for
+        each example and class: with very many classes "bcfw" keeps fewer.
+    surrogate, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
 callbacks, verbose
         As in `BaseSVM`.
     fit_intercept : bool
@@ -77,6 +81,7 @@ callbacks, verbose
     True
     """
 
+    provides: ClassVar[frozenset[str]] = provided_by(MulticlassData)
     features_: FeatureTable | None
     coef_: np.ndarray
     intercept_: np.ndarray
@@ -87,7 +92,7 @@ callbacks, verbose
         C: float = 1.0,
         cost: Any = "zero_one",
         surrogate: Any = "margin",
-        solver: Any = "bcfw",
+        solver: Any = "sdca",
         tol: float = 1e-3,
         max_iter: int = 1000,
         time_budget: float | None = None,

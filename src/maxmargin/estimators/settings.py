@@ -137,7 +137,7 @@ def check_settings(estimator: Any) -> Settings:
         if not callable(callback) and not hasattr(callback, "bind"):
             raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
     surrogate, solver = resolve_surrogate(estimator.surrogate), resolve_solver(estimator.solver)
-    check_fit_together(solver, surrogate)
+    check_fit_together(solver, surrogate, estimator._structure())
     return Settings(surrogate, solver, n_threads(estimator.n_jobs))
 
 
@@ -150,12 +150,39 @@ def n_threads(n_jobs: Any) -> int:
     return int(n_jobs) if int(n_jobs) > 0 else int(effective_n_jobs(n_jobs))
 
 
-def check_fit_together(solver: Solver, surrogate: Surrogate) -> None:
-    """Refuse a solver whose needs the surrogate does not meet; say which solvers would do."""
-    if "convex" not in solver.needs or surrogate.is_convex:
+#: What a solver may need, in the words of errors; other needs go by their own names.
+_WORDS = {
+    "convex": "a loss that is convex",
+    "unit_slope": "a loss of slope 1",
+    "listed": "outputs that can be listed",
+}
+
+
+def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> None:
+    """Refuse a solver whose needs are not met; say which solvers would do.
+
+    ``structure`` says what it offers in its attribute ``provides``, a collection of names; without
+    one it offers no more than every structure must.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SDCA
+    >>> from maxmargin.surrogates import MarginRescaling
+    >>> check_fit_together(SDCA(), MarginRescaling(), object())
+    Traceback (most recent call last):
+    ValueError: SDCA needs outputs that can be listed, which object does not provide. Solvers that \
+fit: bcfw, one_slack, n_slack, sgd, perceptron.
+    """
+    flags = {"convex": "is_convex", "unit_slope": "has_unit_slope"}
+    met = {need for need, flag in flags.items() if getattr(surrogate, flag, False)}
+    met |= set(getattr(structure, "provides", ()))
+    lacking = sorted(solver.needs - met)
+    if not lacking:
         return
-    fitting = [name for name, cls in SOLVERS.items() if "convex" not in cls.needs]
+    culprit = surrogate if lacking[0] in flags else structure
+    fitting = [name for name, cls in SOLVERS.items() if cls.needs <= met]
     raise ValueError(
-        f"{type(solver).__name__} needs a convex surrogate, which {type(surrogate).__name__} is "
-        f"not. Solvers that fit: {', '.join(fitting) or 'none'}."
+        f"{type(solver).__name__} needs {_WORDS.get(lacking[0], lacking[0])}, which "
+        f"{type(culprit).__name__} does not provide. Solvers that fit: "
+        f"{', '.join(fitting) or 'none'}."
     )

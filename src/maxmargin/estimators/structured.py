@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin import prediction
 from maxmargin.costs import PartCost, WholeCost
 from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.settings import check_weights, resolve_cost, resolve_solver
+from maxmargin.estimators.settings import check_weights, resolve_cost
 from maxmargin.generic import (
     maximize,
     n_weights,
@@ -22,7 +22,6 @@ from maxmargin.generic import (
     workspace,
 )
 from maxmargin.persistence import register
-from maxmargin.solvers import SOLVERS
 from maxmargin.structures import OwnCost, UserData
 from maxmargin.structures.compiled import check_cost_fits, check_data
 
@@ -69,7 +68,8 @@ class StructuredSVM(BaseSVM):
         In plain Python: ``n_features``, ``joint_feature(x, y)``, ``maximize(x, w, y_true,
         score_scale, cost_scale)`` and ``cost(y, y_true)``, see `maxmargin.structures.Structure`. Or
         compiled: ``data(X, Y)`` and ``decode(data, i, cells)``, see
-        `maxmargin.structures.CompiledStructure`.
+        `maxmargin.structures.CompiledStructure`. Its attribute ``provides``, if it has one, names
+        what else it can do for solvers that need it, such as "listed" (see `Solver.needs`).
     cost : None, str or object
         None is the structure's own cost, the only choice for a structure in plain Python.
     C, surrogate, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
@@ -240,22 +240,25 @@ callbacks, verbose
 
     # -- the structure ---------------------------------------------------------------------------
 
-    def _is_compiled(self) -> bool:
-        return callable(getattr(self.structure, "data", None))
-
-    def _check_parameters(self) -> None:
-        """Refuse what does not go together, before any work."""
+    def _structure(self) -> Any:
         if self.structure is None or isinstance(self.structure, type):
             raise TypeError(
                 f"structure must be an object with the methods of a structure, got "
                 f"{self.structure!r}."
             )
+        return self.structure
+
+    def _is_compiled(self) -> bool:
+        return callable(getattr(self.structure, "data", None))
+
+    def _check_parameters(self) -> None:
+        """Refuse what does not go together, before any work."""
+        self._structure()
         if self.cost is not None and not self._is_compiled():
             raise ValueError(
                 "cost must be None for a structure in plain Python, which has its own method cost; "
                 f"got {self.cost!r}."
             )
-        _check_needs(self.structure, resolve_solver(self.solver))
 
     def _data(self, X: Any, Y: Any) -> Any:
         if not self._is_compiled():
@@ -300,18 +303,3 @@ def _length(name: str, value: Any) -> int:
         raise TypeError(
             f"{name} must be a sequence of samples, got {type(value).__name__}."
         ) from None
-
-
-def _check_needs(structure: Any, solver: Any) -> None:
-    """Refuse a solver that needs what the structure does not provide; say which would do.
-
-    What every structure has is not in `needs`; "convex" is asked of the surrogate.
-    """
-    provided = {"convex", *getattr(structure, "provides", ())}
-    lacking = sorted(solver.needs - provided)
-    if lacking:
-        fitting = [name for name, cls in SOLVERS.items() if cls.needs <= provided]
-        raise ValueError(
-            f"{type(solver).__name__} needs {', '.join(lacking)}, which "
-            f"{type(structure).__name__} does not provide. Solvers that fit: {', '.join(fitting)}."
-        )

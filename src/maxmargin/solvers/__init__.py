@@ -9,11 +9,13 @@ from maxmargin.solvers.one_slack import OneSlack
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.result import Record, Result
 from maxmargin.solvers.run import Iteration, Snapshot, run
+from maxmargin.solvers.sdca import SDCA
 from maxmargin.solvers.sgd import SGD
 
 #: Solvers by name. A new one is a file of its own and a line here.
 SOLVERS: dict[str, type[Solver]] = {
     "bcfw": BlockFrankWolfe,
+    "sdca": SDCA,
     "one_slack": OneSlack,
     "n_slack": NSlack,
     "sgd": SGD,
@@ -21,6 +23,7 @@ SOLVERS: dict[str, type[Solver]] = {
 }
 
 __all__ = [
+    "SDCA",
     "SGD",
     "SOLVERS",
     "BlockFrankWolfe",

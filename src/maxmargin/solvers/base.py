@@ -58,7 +58,8 @@ class Solver(ABC):
     name: ClassVar[str]
     #: The state that `start` makes.
     state_class: ClassVar[type[State]]
-    #: What it asks of the problem: a subset of {"convex"}.
+    #: What it asks for: of the surrogate "convex" (convex in h) or "unit_slope" (dpsi/dh is 1), of
+    #: the structure "listed" (few outputs, that can be listed).
     needs: ClassVar[frozenset[str]] = frozenset()
     #: Whether it minimises P, so that primal values are worth computing.
     minimizes: ClassVar[bool] = True
@@ -77,7 +78,7 @@ class Solver(ABC):
         """
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
-        """Return the weights worth reporting, the preferred ones first, each with its dual value."""
+        """Return the weights worth reporting, preferred ones first, each with its dual value."""
         return [(state.w, math.nan)]
 
     def primal(self, problem: Problem, w: np.ndarray) -> float:
@@ -86,6 +87,7 @@ class Solver(ABC):
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Change a state that was made at regularisation `lam` to the problem's own."""
+        return  # nothing in the state depends on it, unless a solver says so
 
     def parameters(self) -> dict[str, Any]:
         """Return the options that make an equal solver."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.generic import add_row, add_scores, implements, row_product
+from maxmargin.generic import add_outer, add_row, add_scores, implements, row_product
 
 
 class Dense(NamedTuple):
@@ -105,6 +105,24 @@ def _add_row_csr(features, row, label, scale, W):
         W[features.indices[entry], label] += scale * np.float64(features.values[entry])
 
 
+@implements(add_outer, Dense)
+def _add_outer_dense(features, row, mass, scale, W):
+    for f in range(features.values.shape[1]):
+        x = scale * np.float64(features.values[row, f])
+        if x != 0.0:
+            for k in range(mass.shape[0]):
+                W[f, k] += x * mass[k]
+
+
+@implements(add_outer, Csr)
+def _add_outer_csr(features, row, mass, scale, W):
+    for entry in range(features.indptr[row], features.indptr[row + 1]):
+        x = scale * np.float64(features.values[entry])
+        f = features.indices[entry]
+        for k in range(mass.shape[0]):
+            W[f, k] += x * mass[k]
+
+
 @implements(row_product, Dense)
 def _row_product_dense(features, row, other):
     # Four sums, so that one addition need not wait for another. In double precision also where
@@ -138,3 +156,13 @@ def _row_product_csr(features, row, other):
             a += 1
             b += 1
     return total
+
+
+def squared_norms(features: Dense | Csr) -> np.ndarray:
+    """Return |x|^2 of every row."""
+    values = features.values
+    if isinstance(features, Dense):
+        return np.einsum("ij,ij->i", values, values, dtype=np.float64)
+    squares = np.append(np.square(values, dtype=np.float64), 0.0)
+    sums = np.add.reduceat(squares, features.indptr[:-1])
+    return np.where(np.diff(features.indptr) > 0, sums, 0.0)

@@ -9,12 +9,17 @@ import numpy as np
 from maxmargin.costs.tables import PartCost, WholeCost
 from maxmargin.generic import (
     add_difference,
+    add_listed,
+    add_outer,
     add_row,
     add_scores,
     difference_potentials,
     implements,
+    list_values,
+    listed_norms,
     margin_error,
     maximize,
+    n_listed,
     n_weights,
     output_cost,
     output_size,
@@ -24,7 +29,7 @@ from maxmargin.generic import (
     truths,
     workspace,
 )
-from maxmargin.structures.features import as_features, frozen
+from maxmargin.structures.features import as_features, frozen, squared_norms
 
 
 class MulticlassData(NamedTuple):
@@ -143,3 +148,38 @@ def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
 @implements(output_cost, MulticlassData, WholeCost)
 def _output_cost_whole(data, cost, i, outputs, at):
     return cost.price[i] if outputs[at] != data.labels[i] else 0.0
+
+
+@implements(n_listed, MulticlassData)
+def _n_listed(data):
+    return data.n_labels
+
+
+@implements(listed_norms, MulticlassData)
+def _listed_norms(data):
+    return squared_norms(data.features) + data.has_bias
+
+
+@implements(list_values, MulticlassData, PartCost)
+def _list_values_part(data, cost, i, theta, values, costs):
+    truth = data.labels[i]
+    for k in range(data.n_labels):
+        costs[k] = cost.scale[i] * cost.matrix[truth, k]
+        values[k] = costs[k] + theta.scores[0, k] - theta.scores[0, truth]
+
+
+@implements(list_values, MulticlassData, WholeCost)
+def _list_values_whole(data, cost, i, theta, values, costs):
+    truth = data.labels[i]
+    for k in range(data.n_labels):
+        costs[k] = cost.price[i] if k != truth else 0.0
+        values[k] = costs[k] + theta.scores[0, k] - theta.scores[0, truth]
+
+
+@implements(add_listed, MulticlassData)
+def _add_listed(data, i, mass, scale, w):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    add_outer(data.features, i, mass, scale, W)
+    if data.has_bias:
+        for k in range(data.n_labels):
+            W[data.n_columns, k] += scale * mass[k]

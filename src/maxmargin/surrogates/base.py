@@ -27,6 +27,8 @@ class Surrogate(Protocol):
     is_convex: bool
     #: Affine in h: one output gives one plane, whatever w.
     is_linear: bool
+    #: dpsi/dh is 1 wherever g > 0.
+    has_unit_slope: bool
 
     def compiled(self) -> Any:
         """Return the surrogate as solvers read it."""

@@ -24,6 +24,7 @@ class MarginRescaling:
 
     is_convex: ClassVar[bool] = True
     is_linear: ClassVar[bool] = True
+    has_unit_slope: ClassVar[bool] = True
 
     def compiled(self) -> BuiltinSurrogate:
         """Return the surrogate as solvers read it."""
