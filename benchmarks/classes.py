@@ -24,6 +24,9 @@ from maxmargin.problem import Problem, lam_from_C
 from maxmargin.structures.multiclass import multiclass_data
 from maxmargin.surrogates import MarginRescaling
 
+#: Most seconds to look for the objective.
+BUDGET = 60.0
+
 SETS = {"letter": load_letter, "mnist_5k": load_mnist_5k}
 
 
@@ -34,19 +37,14 @@ def lines() -> Iterator[Line]:
 
 
 def beside_linear_svc(name: str, X: np.ndarray, y: np.ndarray) -> Line:
-    svc = LinearSVC(
-        C=1.0, multi_class="crammer_singer", tol=1e-3, max_iter=100_000, random_state=0
-    )
+    svc = LinearSVC(C=1.0, multi_class="crammer_singer", tol=1e-3, max_iter=100_000, random_state=0)
     inputs = {"dense": X, "CSR": sp.csr_matrix(X)}
     # liblinear works on sparse rows whatever it is given; who has them as such spares it a copy.
     _, peer, svc = best_of({kind: lambda A=A: fit_svc(svc, A, y) for kind, A in inputs.items()}, 1)
     target = primal_of(svc, X, y)
-    machine = MulticlassSVM(C=1.0, tol=1e-6, max_iter=3000, time_budget=120.0, random_state=0)
-    for A in inputs.values():
-        few = np.arange(0, len(y), max(1, len(y) // 200))
-        cpu_seconds(lambda A=A, few=few: clone(machine).set_params(max_iter=1).fit(A[few], y[few]))
-    runs = {kind: lambda A=A: fit_to(machine, A, y, target) for kind, A in inputs.items()}
-    kind, ours, machine = best_of(runs, 1)
+    machine = MulticlassSVM(C=1.0, tol=0.0, max_iter=5000, time_budget=BUDGET, random_state=0)
+    kind = faster_kind(machine, inputs, y)
+    ours, machine = cpu_seconds(lambda: fit_to(machine, inputs[kind], y, target))
     result = machine.result_
     return Line(
         f"{name} ({X.shape[0]} x {X.shape[1]}): to the objective of LinearSVC, Crammer-Singer",
@@ -54,14 +52,38 @@ def beside_linear_svc(name: str, X: np.ndarray, y: np.ndarray) -> Line:
         peer,
         checks=[
             Check("ratio", ours / peer, "<=", 1.0),
-            Check("objective over LinearSVC's", result.primal / target, "<=", 1.0),
+            Check("objective above LinearSVC's", result.primal / target - 1.0, "<=", 0.0),
         ],
         note=f"{kind}, {result.n_iter} passes to primal {result.primal:.6f} (LinearSVC "
         f"{target:.6f} after {svc.n_iter_} iterations), certified relative gap "
-        f"{result.relative_gap:.3%}; training accuracy {machine.score(X, y):.4f} and "
-        f"{svc.score(X, y):.4f}.",
-        facts={"relative gap": result.relative_gap, "primal": result.primal, "target": target},
+        f"{result.relative_gap:.4%}; {excess_at(result, peer, target)} training accuracy "
+        f"{machine.score(X, y):.4f} and {svc.score(X, y):.4f}.",
+        facts={
+            "relative gap": result.relative_gap,
+            "target": target,
+            "relative gap of LinearSVC": target / result.dual - 1.0,
+            "primal": [record.primal for record in result.history],
+            "wall seconds": [record.seconds for record in result.history],
+        },
     )
+
+
+def faster_kind(machine: MulticlassSVM, inputs: dict[str, Any], y: np.ndarray) -> str:
+    """Compile, and return which form of X a few passes are faster with."""
+    few = np.arange(0, len(y), max(1, len(y) // 200))
+    short = clone(machine).set_params(max_iter=5)
+    for A in inputs.values():
+        cpu_seconds(lambda A=A: clone(short).fit(A[few], y[few]))
+    return best_of({kind: lambda A=A: clone(short).fit(A, y) for kind, A in inputs.items()}, 1)[0]
+
+
+def excess_at(result: Any, seconds: float, target: float) -> str:
+    """Say how far above the target ours was when the peer was done, by the wall clock."""
+    known = [r for r in result.history if r.seconds <= seconds and np.isfinite(r.primal)]
+    if not known or known[-1].primal <= target:
+        return ""
+    excess, gap = known[-1].primal / target - 1.0, known[-1].gap / known[-1].primal
+    return f"after LinearSVC's seconds ours was {excess:.3%} above it (gap {gap:.2%});"
 
 
 def fit_svc(svc: LinearSVC, X: Any, y: np.ndarray) -> LinearSVC:

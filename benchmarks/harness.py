@@ -87,7 +87,13 @@ def number(value: float) -> str:
         return f"{value:.0f}"
     if abs(value) >= 10:
         return f"{value:.1f}"
-    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.4f}" if abs(value) > 0.01 else f"{value:.2g}"
+    return (
+        f"{value:.2f}"
+        if abs(value) >= 1
+        else f"{value:.4f}"
+        if abs(value) > 0.01
+        else f"{value:.2g}"
+    )
 
 
 def cpu_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -191,7 +197,10 @@ def write(
 def _markdown(lines: Sequence[Line], facts: dict[str, Any], seconds: float) -> str:
     out = ["# Benchmark", ""]
     out += [", ".join(f"{key} {value}" for key, value in facts.items()) + "."]
-    out += [f"The whole took {seconds:.0f} s. Seconds are CPU seconds on one thread unless said.", ""]
+    out += [
+        f"The whole took {seconds:.0f} s. Seconds are CPU seconds on one thread unless said.",
+        "",
+    ]
     out += ["| " + " | ".join(HEADER) + " |", "|---|---:|---:|---:|---|---|"]
     out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(l)) + " |" for l in lines]
     notes = [f"- **{line.what}**: {line.note}" for line in lines if line.note]

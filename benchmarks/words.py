@@ -133,10 +133,12 @@ def fits(tagger: ChainSVM, inputs: dict[str, Any], Y: Any) -> dict[str, Callable
     return {kind: lambda X=X: clone(tagger).fit(X, Y) for kind, X in inputs.items()}
 
 
-def warm_up(inputs: dict[str, list[Any]], data: Dataset) -> None:
+def warm_up(
+    inputs: dict[str, list[Any]], data: Dataset, solvers: tuple[str, ...] = ("bcfw", "perceptron")
+) -> None:
     """Compile what is timed later."""
     for X in inputs.values():
-        for solver in ("bcfw", "perceptron"):
+        for solver in solvers:
             tagger = ChainSVM(solver=solver, max_iter=1, classes=range(26))
             cpu_seconds(lambda tagger=tagger, X=X: tagger.fit(X[:2], data.y_train[:2]))
 
