@@ -34,7 +34,7 @@ def run_strides(
     """
     total = 0.0
     newest = None if mean is None else np.zeros_like(w)
-    ends = strides(n_visits, len(w))
+    ends = strides(n_visits, 0 if mean is None else len(w))
     for first, last in pairwise(ends):
         total += call(first, last)
         if newest is not None:

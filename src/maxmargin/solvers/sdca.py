@@ -7,20 +7,42 @@ Where the outputs of an example can be listed and their features are orthogonal 
 
 v_i the values h + g of all outputs and A_i = s_i |phi(x_i)|^2 / (lam n). This is the Crammer-Singer
 block problem, solved in a few sweeps over its K numbers.
+
+Near the optimum most blocks are still and the others move between two or three outputs. So after
+each pass over everything, the moving blocks are gone over again with these outputs alone, which
+costs neither the scores nor the updates of the rest.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numba.extending import register_jitable
 
-from maxmargin.generic import add_listed, list_values, listed_norms, n_listed, potentials
+from maxmargin.generic import (
+    add_few,
+    add_listed,
+    few_scores,
+    list_values,
+    listed_norms,
+    n_listed,
+    output_cost,
+    potentials,
+)
 from maxmargin.problem import Problem
 from maxmargin.solvers.averaging import run_strides
 from maxmargin.solvers.base import Progress, Solver, State
+
+#: Outputs whose coefficient is zero but would be positive, were it larger by this, stay active.
+NEAR = 0.1
+
+#: A block moves while its gap is above this share of the mean; the moving ones are gone over until
+#: the sum of their gaps is below that share of what it was.
+STILL, ENOUGH = 0.01, 0.1
 
 
 class ListedState(State):
@@ -34,6 +56,9 @@ class ListedState(State):
         self.w_mean = np.zeros(0)
         #: Weights to report if they are better, until the first pass has looked at them.
         self.offer = np.zeros(0)
+        # Found anew by every pass over all outputs.
+        self.active = np.zeros(alpha.shape, dtype=np.int32)
+        self.n_active = np.zeros(len(alpha), dtype=np.int64)
         self.room = np.zeros((3, alpha.shape[1]))
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -54,30 +79,30 @@ class ListedState(State):
 def threshold(z: Any, n: int, total: float) -> float:
     """Return tau with sum_k max(z[k] - tau, 0) = total, by Michelot's shrinking active sets.
 
-    The projection of z onto the simplex of that total is max(z - tau, 0). The largest of z should
-    be of the order of the total, or rounding hides the total; the others may be as low as -inf.
+    The projection of z onto the simplex of that total is max(z - tau, 0).
     """
-    n_active = n
-    sum_active = 0.0
-    for k in range(n):
-        sum_active += z[k]
-    tau = (sum_active - total) / n_active
+    tau = z[0]
+    for k in range(1, n):
+        if z[k] > tau:
+            tau = z[k]
+    tau -= total  # the largest entry gives no more than the total: a first bound from below
+    n_before = n + 1
     for _ in range(n):
-        sum_kept = 0.0
-        n_kept = 0
+        excess = 0.0
+        n_above = 0
         for k in range(n):
             if z[k] > tau:
-                sum_kept += z[k]
-                n_kept += 1
-        if n_kept == 0 or n_kept >= n_active:
+                excess += z[k] - tau
+                n_above += 1
+        if n_above == 0 or n_above >= n_before:
             break
-        n_active = n_kept
-        tau = (sum_kept - total) / n_active
+        n_before = n_above
+        tau += (excess - total) / n_above
     return tau
 
 
 @register_jitable
-def sdca_pass(
+def whole_pass(
     problem: Any,
     order: Any,
     first: int,
@@ -88,10 +113,15 @@ def sdca_pass(
     alpha: Any,
     linear: Any,
     gaps: Any,
+    active: Any,
+    n_active: Any,
     room: Any,
     theta: Any,
 ) -> float:
-    """Solve the blocks order[first:last], one after the other; return the sum of their gaps."""
+    """Solve the blocks order[first:last], one after the other; return the sum of their gaps.
+
+    Notes the active outputs of each.
+    """
     values, costs, change = room[0], room[1], room[2]
     n_outputs = alpha.shape[1]
     total = 0.0
@@ -108,29 +138,78 @@ def sdca_pass(
         gap = max(weight * (top - mean), 0.0)
         gaps[i] = gap
         total += gap
+        n_active[i] = 0
         if gap <= 1e-14 * top:
             continue  # solved already, as most blocks are near the optimum
         curvature = weight * inv_lam_n * norms[i]
-        moved = 0.0
-        if curvature > 0.0:
-            for k in range(n_outputs):
-                # Less the top, which moves the threshold only: else alpha would drown in v / A
-                # where A is small.
-                values[k] = alpha[i, k] + (values[k] - top) / curvature
-            tau = threshold(values, n_outputs, 1.0)
-            for k in range(n_outputs):
-                new = values[k] - tau if values[k] > tau else 0.0
-                change[k] = alpha[i, k] - new
-                alpha[i, k] = new
-                moved = max(moved, abs(change[k]))
-        else:
+        linear[i] = 0.0
+        if curvature <= 0.0:
             for k in range(n_outputs):  # no features: the constant g decides alone
                 alpha[i, k] = 1.0 if k == best else 0.0
-        linear[i] = 0.0
+                linear[i] += alpha[i, k] * costs[k]
+            continue
         for k in range(n_outputs):
-            linear[i] += alpha[i, k] * costs[k]
-        if moved > 0.0:
-            add_listed(problem.data, i, change, weight * inv_lam_n, w)
+            values[k] = alpha[i, k] + values[k] / curvature
+        tau = threshold(values, n_outputs, 1.0)
+        for k in range(n_outputs):
+            new = values[k] - tau if values[k] > tau else 0.0
+            change[k] = alpha[i, k] - new
+            alpha[i, k] = new
+            linear[i] += new * costs[k]
+            if values[k] > tau - NEAR:
+                active[i, n_active[i]] = k
+                n_active[i] += 1
+        add_listed(problem.data, i, change, weight * inv_lam_n, w)
+    return total
+
+
+@register_jitable
+def few_pass(
+    problem: Any,
+    order: Any,
+    first: int,
+    last: int,
+    inv_lam_n: float,
+    norms: Any,
+    w: Any,
+    alpha: Any,
+    linear: Any,
+    gaps: Any,
+    active: Any,
+    n_active: Any,
+    room: Any,
+    y: Any,
+) -> float:
+    """Solve blocks over their active outputs alone; return the sum of their gaps over these."""
+    values, costs, change = room[0], room[1], room[2]
+    total = 0.0
+    for visit in range(first, last):
+        i = order[visit]
+        weight = problem.weight[i]
+        n_few = n_active[i]
+        # Scores in the place of margin errors: the true output's is the same for all.
+        few_scores(problem.data, i, active, n_few, w, values)
+        top, mean = -np.inf, 0.0
+        for a in range(n_few):
+            y[0] = active[i, a]
+            costs[a] = output_cost(problem.data, problem.cost, i, y, 0)
+            values[a] += costs[a]
+            mean += alpha[i, active[i, a]] * values[a]
+            top = max(top, values[a])
+        gaps[i] = max(weight * (top - mean), 0.0)
+        total += gaps[i]
+        curvature = weight * inv_lam_n * norms[i]
+        for a in range(n_few):
+            values[a] = alpha[i, active[i, a]] + values[a] / curvature
+        tau = threshold(values, n_few, 1.0)
+        linear[i] = 0.0
+        for a in range(n_few):
+            k = active[i, a]
+            new = values[a] - tau if values[a] > tau else 0.0
+            change[a] = alpha[i, k] - new
+            alpha[i, k] = new
+            linear[i] += new * costs[a]
+        add_few(problem.data, i, active, n_few, change, weight * inv_lam_n, w)
     return total
 
 
@@ -150,13 +229,11 @@ def sum_listed(
 class SDCA(Solver):
     """Dual coordinate ascent with exact blocks, for structures whose outputs can be listed.
 
-    After each pass over all examples, those whose gap was above a tenth of the mean are gone over
-    again, up to `repeats` times: near the optimum they are few.
-
     Parameters
     ----------
     repeats : int
-        Most passes over the examples still moving, after each pass over all.
+        Most passes over the blocks still moving, with their active outputs, after each pass over
+        everything.
 
     Examples
     --------
@@ -165,7 +242,7 @@ class SDCA(Solver):
     3
     """
 
-    repeats: int = 10
+    repeats: int = 30
 
     name: ClassVar[str] = "sdca"
     state_class: ClassVar[type[State]] = ListedState
@@ -192,48 +269,53 @@ class SDCA(Solver):
         """Solve every block once, and those that still move again."""
         state = cast(ListedState, state)
         n = problem.n_examples
-        whole = self._solve(problem, state, rng.permutation(n))
-        problem.n_oracle_calls += n
-        moving = np.flatnonzero(state.gap > 0.1 * whole / n)
+        whole, mean = self._pass(problem, state, whole_pass, rng.permutation(n), state.w_mean)
+        state.w_mean = cast(np.ndarray, mean)
+        moving = np.flatnonzero((state.gap > STILL * whole / n) & (state.n_active > 1))
         for _ in range(self.repeats):
             if len(moving) == 0:
                 break
-            rest = self._solve(problem, state, rng.permutation(moving))
-            problem.n_oracle_calls += len(moving)
-            if rest <= 0.2 * whole:
+            rest, _ = self._pass(problem, state, few_pass, rng.permutation(moving), None)
+            if rest <= ENOUGH * whole:
                 break
-            moving = moving[state.gap[moving] > 0.1 * rest / len(moving)]
+            moving = moving[state.gap[moving] > STILL * rest / len(moving)]
         dual, estimate = self._dual(problem, state), whole / n
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
             return Progress(dual, estimate, primal=problem.primal(w), w=w)
         return Progress(dual, estimate)
 
-    def _solve(self, problem: Problem, state: ListedState, order: np.ndarray) -> float:
-        run = problem.bind(sdca_pass)
+    def _pass(
+        self,
+        problem: Problem,
+        state: ListedState,
+        function: Callable,
+        order: np.ndarray,
+        mean: np.ndarray | None,
+    ) -> tuple[float, np.ndarray | None]:
+        run = problem.bind(function)
         inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
         norms = problem.remember(listed_norms)
-        theta = problem.desk().theta
+        desk = problem.desk().theta if function is whole_pass else problem.desk().y
 
         def call(first: int, last: int) -> float:
             return run(
                 problem.view, order, first, last, inv_lam_n, norms, state.w, state.alpha,
-                state.linear, state.gap, state.room, theta,
+                state.linear, state.gap, state.active, state.n_active, state.room, desk,
             )  # fmt: skip
 
-        total, mean = run_strides(call, len(order), state.w, state.w_mean)
-        if mean is not None:
-            state.w_mean = mean
-        return total
+        problem.n_oracle_calls += len(order)
+        return run_strides(call, len(order), state.w, mean)
 
     def _dual(self, problem: Problem, state: ListedState) -> float:
         linear = float(problem.view.weight @ state.linear) / problem.n_examples
         return linear - 0.5 * problem.lam * float(state.w @ state.w)
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
-        """Return the mean of recent iterates."""
+        """Return the mean of recent iterates and the last one: which is better varies."""
         state = cast(ListedState, state)
-        return [(state.w_mean if len(state.w_mean) else state.w, self._dual(problem, state))]
+        last = (state.w, self._dual(problem, state))
+        return [(state.w_mean, math.nan), last] if len(state.w_mean) else [last]
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the coefficients; w = their sum is in inverse proportion to lam."""

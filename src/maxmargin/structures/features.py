@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.generic import add_outer, add_row, add_scores, implements, row_product
+from maxmargin.generic import add_outer, add_row, add_scores, implements, row_product, score_few
 
 
 class Dense(NamedTuple):
@@ -121,6 +121,28 @@ def _add_outer_csr(features, row, mass, scale, W):
         f = features.indices[entry]
         for k in range(mass.shape[0]):
             W[f, k] += x * mass[k]
+
+
+@implements(score_few, Dense)
+def _score_few_dense(features, row, labels, place, n_few, W, out):
+    for a in range(n_few):
+        out[a] = 0.0
+    for f in range(features.values.shape[1]):
+        x = np.float64(features.values[row, f])
+        if x != 0.0:
+            for a in range(n_few):
+                out[a] += x * W[f, labels[place, a]]
+
+
+@implements(score_few, Csr)
+def _score_few_csr(features, row, labels, place, n_few, W, out):
+    for a in range(n_few):
+        out[a] = 0.0
+    for entry in range(features.indptr[row], features.indptr[row + 1]):
+        x = np.float64(features.values[entry])
+        f = features.indices[entry]
+        for a in range(n_few):
+            out[a] += x * W[f, labels[place, a]]
 
 
 @implements(row_product, Dense)

@@ -9,11 +9,13 @@ import numpy as np
 from maxmargin.costs.tables import PartCost, WholeCost
 from maxmargin.generic import (
     add_difference,
+    add_few,
     add_listed,
     add_outer,
     add_row,
     add_scores,
     difference_potentials,
+    few_scores,
     implements,
     list_values,
     listed_norms,
@@ -26,6 +28,7 @@ from maxmargin.generic import (
     output_sizes,
     potentials,
     row_product,
+    score_few,
     truths,
     workspace,
 )
@@ -183,3 +186,22 @@ def _add_listed(data, i, mass, scale, w):
     if data.has_bias:
         for k in range(data.n_labels):
             W[data.n_columns, k] += scale * mass[k]
+
+
+@implements(few_scores, MulticlassData)
+def _few_scores(data, i, outputs, n_few, w, scores):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    score_few(data.features, i, outputs, i, n_few, W, scores)
+    if data.has_bias:
+        for a in range(n_few):
+            scores[a] += W[data.n_columns, outputs[i, a]]
+
+
+@implements(add_few, MulticlassData)
+def _add_few(data, i, outputs, n_few, mass, scale, w):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    for a in range(n_few):
+        if mass[a] != 0.0:
+            add_row(data.features, i, outputs[i, a], scale * mass[a], W)
+            if data.has_bias:
+                W[data.n_columns, outputs[i, a]] += scale * mass[a]
