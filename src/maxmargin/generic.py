@@ -117,7 +117,6 @@ def add_outer(features, row, mass, scale, W):
 @generic
 def score_few(features, row, labels, place, n_few, W, out):
     """out[a] = x_row . W[:, labels[place, a]] for a < n_few."""
-    raise _missing("score_few", features)
 
 
 @generic
@@ -217,13 +216,11 @@ def list_values(data, cost, i, theta, values, costs):
 @generic
 def few_scores(data, i, outputs, n_few, w, scores):
     """scores[a] = w . phi(x_i, k) for the outputs k = outputs[i, a], a < n_few."""
-    raise _missing("few_scores", data)
 
 
 @generic
 def add_few(data, i, outputs, n_few, mass, scale, w):
     """w += scale * sum_a mass[a] phi(x_i, outputs[i, a])."""
-    raise _missing("add_few", data)
 
 
 @generic
