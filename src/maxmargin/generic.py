@@ -88,7 +88,8 @@ def has(function: Callable, *kinds: type) -> bool:
 
 def provided_by(kind: type) -> frozenset[str]:
     """Return what a type of data offers to solvers that need more than every structure has."""
-    is_listed = all(has(function, kind) for function in (n_listed, listed_norms, add_listed))
+    needed = (n_listed, listed_norms, few_scores, add_few, add_listed)
+    is_listed = all(has(function, kind) for function in needed)
     return frozenset({"listed"} if is_listed else ())
 
 

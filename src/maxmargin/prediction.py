@@ -10,9 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
-from maxmargin._compile import compiled
+from maxmargin._compile import compiled, jitable
 from maxmargin.costs.tables import PartCost, WholeCost
 from maxmargin.generic import (
     maximize,
@@ -26,7 +25,7 @@ from maxmargin.generic import (
 from maxmargin.problem import CHUNK
 
 
-@register_jitable
+@jitable
 def predict_examples(
     data: Any,
     free: Any,

@@ -14,9 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from maxmargin._compile import compiled
+from maxmargin._compile import compiled, jitable
 from maxmargin.generic import (
     difference_potentials,
     find,
@@ -58,7 +57,7 @@ class Desk(NamedTuple):
     spare: Any  # n_weights cells, or none where the structure needs none
 
 
-@register_jitable
+@jitable
 def evaluate(
     problem: Any,
     first: int,

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
+from maxmargin._compile import jitable
 from maxmargin.generic import (
     add_difference,
     difference_potentials,
@@ -153,7 +153,7 @@ def primal_weights(problem: Problem, blocks: Blocks) -> np.ndarray:
     return w
 
 
-@register_jitable
+@jitable
 def copy_planes(kept: Any, sizes: Any, blocks: Any, larger: Any) -> None:
     """Copy the planes that are kept into a larger set of blocks."""
     for i in range(sizes.shape[0]):
@@ -183,7 +183,7 @@ def copy_planes(kept: Any, sizes: Any, blocks: Any, larger: Any) -> None:
         larger.count[i] = new
 
 
-@register_jitable
+@jitable
 def sum_blocks(problem: Any, factor: float, blocks: Any, w: Any) -> None:
     """w += sum of all blocks; factor is 1/(lam n)."""
     for i in range(blocks.count.shape[0]):
@@ -198,7 +198,7 @@ def sum_blocks(problem: Any, factor: float, blocks: Any, w: Any) -> None:
                 add_difference(problem.data, i, blocks.outputs, at, scale, w)
 
 
-@register_jitable
+@jitable
 def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, desk: Any) -> int:
     """Give block i the plane of the output in desk.y; return its number. There must be room."""
     size = output_size(problem.data, i)
@@ -232,7 +232,7 @@ def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, de
     return count
 
 
-@register_jitable
+@jitable
 def pairwise_steps(
     gram: Any,
     count: int,
@@ -282,7 +282,7 @@ def pairwise_steps(
             value[p] -= slope[p] * (toward * gram[hi, p] - away * gram[lo, p])
 
 
-@register_jitable
+@jitable
 def plain_step(
     gram: Any,
     count: int,
@@ -314,7 +314,7 @@ def plain_step(
     change[corner] += step
 
 
-@register_jitable
+@jitable
 def visit_blocks(
     problem: Any,
     order: Any,

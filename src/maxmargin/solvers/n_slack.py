@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numba.extending import register_jitable
 
+from maxmargin._compile import jitable
 from maxmargin.generic import find, margin_error, output_size, potentials
 from maxmargin.problem import Problem
 from maxmargin.solvers.averaging import STRIDE
@@ -156,7 +156,7 @@ class NSlack(Solver):
         state.w = primal_weights(problem, state.blocks)
 
 
-@register_jitable
+@jitable
 def find_violated(
     problem: Any,
     first: int,
@@ -192,7 +192,7 @@ def find_violated(
         excess[i] = losses[i] - known
 
 
-@register_jitable
+@jitable
 def add_chosen(
     problem: Any,
     chosen: Any,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numba.extending import register_jitable
 
+from maxmargin._compile import jitable
 from maxmargin.generic import add_difference, maximize, output_size, potentials
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Progress, Solver, State
@@ -107,7 +107,7 @@ class Perceptron(Solver):
         return [(state.mean(), math.nan), last] if self.average else [last]
 
 
-@register_jitable
+@jitable
 def perceptron_pass(
     problem: Any,
     order: Any,

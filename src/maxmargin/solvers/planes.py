@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
+from maxmargin._compile import jitable
 from maxmargin.generic import add_difference, find, potentials
 from maxmargin.problem import Problem
 
@@ -148,7 +148,7 @@ def risk_plane(problem: Problem, w: np.ndarray) -> tuple[float, float, np.ndarra
     return float(weight @ losses) / n, float(weight @ offsets) / n, totals.sum(axis=0)
 
 
-@register_jitable
+@jitable
 def find_planes(
     problem: Any,
     first: int,
@@ -174,7 +174,7 @@ def find_planes(
         offsets[i] = value - slope * h if value > 0.0 else 0.0
 
 
-@register_jitable
+@jitable
 def add_planes(
     problem: Any,
     first: int,

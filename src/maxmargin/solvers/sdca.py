@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numba.extending import register_jitable
 
+from maxmargin._compile import jitable
 from maxmargin.generic import (
     add_few,
     add_listed,
@@ -75,11 +75,12 @@ class ListedState(State):
         return state
 
 
-@register_jitable
+@jitable
 def threshold(z: Any, n: int, total: float) -> float:
     """Return tau with sum_k max(z[k] - tau, 0) = total, by Michelot's shrinking active sets.
 
-    The projection of z onto the simplex of that total is max(z - tau, 0).
+    The projection of z onto the simplex of that total is max(z - tau, 0). The largest of z should
+    be of the order of the total, or rounding hides the total; the others may be as low as -inf.
     """
     tau = z[0]
     for k in range(1, n):
@@ -101,7 +102,7 @@ def threshold(z: Any, n: int, total: float) -> float:
     return tau
 
 
-@register_jitable
+@jitable
 def whole_pass(
     problem: Any,
     order: Any,
@@ -149,7 +150,8 @@ def whole_pass(
                 linear[i] += alpha[i, k] * costs[k]
             continue
         for k in range(n_outputs):
-            values[k] = alpha[i, k] + values[k] / curvature
+            # Less the top, which moves tau alone: else alpha drowns in v / A where A is small.
+            values[k] = alpha[i, k] + (values[k] - top) / curvature
         tau = threshold(values, n_outputs, 1.0)
         for k in range(n_outputs):
             new = values[k] - tau if values[k] > tau else 0.0
@@ -163,7 +165,7 @@ def whole_pass(
     return total
 
 
-@register_jitable
+@jitable
 def few_pass(
     problem: Any,
     order: Any,
@@ -200,7 +202,7 @@ def few_pass(
         total += gaps[i]
         curvature = weight * inv_lam_n * norms[i]
         for a in range(n_few):
-            values[a] = alpha[i, active[i, a]] + values[a] / curvature
+            values[a] = alpha[i, active[i, a]] + (values[a] - top) / curvature
         tau = threshold(values, n_few, 1.0)
         linear[i] = 0.0
         for a in range(n_few):
@@ -213,7 +215,7 @@ def few_pass(
     return total
 
 
-@register_jitable
+@jitable
 def sum_listed(
     problem: Any, inv_lam_n: float, alpha: Any, truths: Any, change: Any, w: Any
 ) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numba.extending import register_jitable
 
+from maxmargin._compile import jitable
 from maxmargin.generic import add_difference, find, potentials
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Progress, Solver, State
@@ -163,7 +163,7 @@ class SGD(Solver):
         state.clock[:] = [0.0, t + t0, problem.lam, 1.0 / (problem.lam * (t + t0))]
 
 
-@register_jitable
+@jitable
 def sgd_pass(
     problem: Any, order: Any, first: int, last: int, total: Any, lag: Any, clock: Any, desk: Any
 ) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from numba.extending import register_jitable
-
+from maxmargin._compile import jitable
 from maxmargin.surrogates.base import BuiltinSurrogate
 
 KIND = 0
@@ -35,13 +34,13 @@ class MarginRescaling:
         return {}
 
 
-@register_jitable
+@jitable
 def psi(p: float, q: float, h: float, g: float) -> tuple[float, float, float]:
     """Return (psi, dpsi/dh, dpsi/dg)."""
     return h + g, 1.0, 1.0
 
 
-@register_jitable
+@jitable
 def conjugate(p: float, q: float, slope: float, g: float) -> float:
     """Return psi* at the only slope there is, 1."""
     return -g
