@@ -15,6 +15,7 @@ import pytest
 
 import maxmargin
 from maxmargin.cli.main import run
+from maxmargin.cli.progress import told_of_compiling
 from maxmargin.io import (
     FeatureTemplate,
     convert_tags,
@@ -371,10 +372,32 @@ def test_convert_svmlight_and_npz(cli):
 
 
 def test_warmup_leaves_nothing_to_compile(cli):
-    cli("warmup", "--kind", "multiclass", "-q")
-    found = json.loads(cli("warmup", "--kind", "multiclass", "--json", "-q")[0])
-    assert [row["features"] for row in found["compiled"]] == ["dense float64", "sparse float64"]
+    cli("warmup", "-q")
+    found = json.loads(cli("warmup", "--json", "-q")[0])
+    cases = [(row["kind"], row["features"]) for row in found["compiled"]]
+    assert cases == [
+        (kind, f"{storage} float64")
+        for kind in ("chain", "multiclass")
+        for storage in ("dense", "sparse")
+    ]
     assert all(row["compiled"] == 0 for row in found["compiled"])
+    rng = np.random.default_rng(1)
+    write_npz("noise.npz", rng.normal(size=(60, 4)), rng.integers(5, size=60))
+    with told_of_compiling(print) as count:
+        arguments = ["--C", "100", "--tol", "1e-4", "-m", "a.mm", "-q"]
+        cli("train", "multiclass", "noise.npz", "--dev", "noise.npz", *arguments)
+        cli("evaluate", "a.mm", "noise.npz")
+        scheme = ["--scheme", "iob2", "--dev", "test.conll"]
+        cli("train", "chain", "train.conll", *scheme, *arguments)
+        cli("predict", "a.mm", "test.conll")
+    assert count.compiled == 0
+
+
+def test_compiled_code_is_found_again_by_every_command():
+    """Its stamp must not hang on which other modules a command happens to have loaded."""
+    from maxmargin import _compile, prediction
+
+    assert str(Path(prediction.__file__).resolve()) in _compile._kernel_files()
 
 
 def test_info_lists_the_registries(cli):

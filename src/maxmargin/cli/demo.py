@@ -57,7 +57,7 @@ def _compile(quiet: bool) -> None:
     """Compile apart from training, so that the seconds of the run are its own."""
     with told_of_compiling((lambda _: None) if quiet else console.note):
         for kind in ("chain", "multiclass"):
-            compile_case(kind, "bcfw", "dense", "float64")
+            compile_case(kind, "dense", "float64")
 
 
 def _learn(data: Any, seed: int, quiet: bool) -> dict[str, Any]:

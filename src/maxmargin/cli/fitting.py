@@ -14,7 +14,9 @@ from maxmargin.cli.progress import progress
 from maxmargin.cli.readers import Batch
 
 
-def new_estimator(kind: Kind, params: dict[str, Any], checkpoint: Path | None, every: int) -> Any:
+def new_estimator(
+    kind: Kind, params: dict[str, Any], checkpoint: Path | None = None, every: int = 10
+) -> Any:
     """Return the estimator that a script would make; what was not given is left to it."""
     import maxmargin
     from maxmargin.estimators.settings import check_settings, resolve_cost

@@ -39,8 +39,12 @@ def train(
         float, typer.Option("--C", help="Weight of the losses.", rich_help_panel=_LEARNING)
     ] = 1.0,
     solver: Annotated[
-        str, typer.Option(help="As `maxmargin info` lists them.", rich_help_panel=_LEARNING)
-    ] = "bcfw",
+        str | None,
+        typer.Option(
+            help="As `maxmargin info` lists them; else the estimator's own.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     cost: Annotated[
         str | None,
         typer.Option(help="Task loss; else the estimator's own.", rich_help_panel=_LEARNING),
