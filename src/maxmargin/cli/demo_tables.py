@@ -30,8 +30,8 @@ def demo_tables(
         for name, label in (("chain", "read as a whole"), ("per_character", "each digit alone"))
     ]
     bound = (
-        f"Certified: the optimum lies between {chain.dual:.6g} and {chain.primal:.6g}, a relative "
-        f"gap of {chain.relative_gap:.2g}, after {chain.n_iter} passes."
+        f"Certified in {chain.n_iter} passes: {chain.dual:.6g} <= optimum <= {chain.primal:.6g}, "
+        f"relative gap {chain.relative_gap:.2g}."
     )
     return [
         console.grid("Digit strings", heads, rows),
