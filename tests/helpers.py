@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.costs import Hamming
+from maxmargin.generic import provided_by
 from maxmargin.problem import Problem
 from maxmargin.structures.chain import chain_data, chain_layout
 from maxmargin.structures.multiclass import multiclass_data
@@ -70,6 +71,11 @@ class Tiny:
         value = self.primal(scale * np.array(answer.x)[:d], lam)
         assert abs(value - answer.obj_val_dual) <= 1e-8 * max(1e-3, value)
         return value
+
+
+def structure_fits(kind: type, needs: frozenset[str]) -> bool:
+    """Tell whether data of a type provide what a solver needs, the surrogate apart."""
+    return needs - {"convex", "unit_slope"} <= provided_by(kind)
 
 
 def tiny_multiclass(

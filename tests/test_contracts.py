@@ -9,11 +9,13 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers import structure_fits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.costs import COSTS, Hamming, ZeroOne
 from maxmargin.estimators.settings import check_fit_together
+from maxmargin.generic import provided_by
 from maxmargin.problem import Problem
 from maxmargin.solvers import SOLVERS, BlockFrankWolfe, Perceptron, Progress, Solver, run
 from maxmargin.solvers.bcfw import BlockState
@@ -40,9 +42,27 @@ class Case:
         return tiny_problem(self.structure, self.cost, self.surrogate, **options)
 
 
+class Offer:
+    """A structure, as far as solvers ask what it provides."""
+
+    def __init__(self, kind):
+        self.provides = provided_by(kind)
+
+
+def fits(structure, surrogate, solver):
+    psi, needs = SURROGATES[surrogate](), SOLVERS[solver].needs
+    flags = {"convex": psi.is_convex, "unit_slope": psi.has_unit_slope}
+    return structure_fits(STRUCTURES[structure], needs) and all(
+        flags[need] for need in needs & flags.keys()
+    )
+
+
+TRIPLES = list(itertools.product(STRUCTURES, SURROGATES, SOLVERS))
+
+
 def fitting_cases():
-    for structure, surrogate, solver in itertools.product(STRUCTURES, SURROGATES, SOLVERS):
-        if "convex" in SOLVERS[solver].needs and not SURROGATES[surrogate]().is_convex:
+    for structure, surrogate, solver in TRIPLES:
+        if not fits(structure, surrogate, solver):
             continue
         # A structure in plain Python has its own cost, and no other.
         for cost in ["own"] if structure == "user" else COSTS:
@@ -66,6 +86,8 @@ def test_what_fits_meets_the_contract(case):
 )
 def test_uncompiled_problems_meet_the_contract(structure, features, solver):
     """That compiled code agrees with these types of features is shown in test_structures."""
+    if not structure_fits(STRUCTURES[structure], SOLVERS[solver].needs):
+        return  # refused, see below
     problem = tiny_problem(structure, features=features, compile=False)
     assert not problem.is_compiled
     # Slow, so stopped sooner: the bounds are looked at wherever it stops.
@@ -87,9 +109,11 @@ def test_the_optimum_does_not_depend_on_how_features_are_held(structure, feature
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_threads_change_nothing(solver, monkeypatch):
     monkeypatch.setattr("maxmargin.problem.CHUNK", 1)
+    needs = SOLVERS[solver].needs
+    structure = "chain" if structure_fits(STRUCTURES["chain"], needs) else "multiclass"
     ends = [
         run(
-            tiny_problem("chain", n_jobs=n), SOLVERS[solver](),
+            tiny_problem(structure, n_jobs=n), SOLVERS[solver](),
             rng=np.random.default_rng(0), tol=0.0, max_iter=5,
         )[0].w
         for n in (1, 2, 3)
@@ -105,14 +129,38 @@ class Bent(MarginRescaling):
     is_linear = False
 
 
+class Steep(MarginRescaling):
+    has_unit_slope = False
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_that_need_a_convex_surrogate_say_so(solver):
+    structure = Offer(STRUCTURES["multiclass"])
     if "convex" not in SOLVERS[solver].needs:
-        check_fit_together(SOLVERS[solver](), Bent())
+        check_fit_together(SOLVERS[solver](), Bent(), structure)
         return
     fitting = [name for name, cls in SOLVERS.items() if "convex" not in cls.needs]
-    with pytest.raises(ValueError, match="needs a convex surrogate, which Bent is not") as error:
-        check_fit_together(SOLVERS[solver](), Bent())
+    message = "needs a loss that is convex, which Bent does not provide"
+    with pytest.raises(ValueError, match=message) as error:
+        check_fit_together(SOLVERS[solver](), Bent(), structure)
+    assert str(error.value).endswith(f"Solvers that fit: {', '.join(fitting)}.")
+
+
+def test_a_solver_that_needs_unit_slope_says_so():
+    message = "SDCA needs a loss of slope 1, which Steep does not provide"
+    with pytest.raises(ValueError, match=message):
+        check_fit_together(SOLVERS["sdca"](), Steep(), Offer(STRUCTURES["multiclass"]))
+
+
+@pytest.mark.parametrize(("structure", "surrogate", "solver"), TRIPLES)
+def test_solvers_are_refused_where_they_do_not_fit(structure, surrogate, solver):
+    psi, offer = SURROGATES[surrogate](), Offer(STRUCTURES[structure])
+    if fits(structure, surrogate, solver):
+        check_fit_together(SOLVERS[solver](), psi, offer)
+        return
+    with pytest.raises(ValueError, match=r"needs .* which Offer does not provide") as error:
+        check_fit_together(SOLVERS[solver](), psi, offer)
+    fitting = [name for name in SOLVERS if fits(structure, surrogate, name)]
     assert str(error.value).endswith(f"Solvers that fit: {', '.join(fitting)}.")
 
 
@@ -176,7 +224,8 @@ def test_corner_cases(n_labels, n_columns, lengths, magnitude, lam, cost, solver
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     X = magnitude * rng.integers(-2, 3, size=(offsets[-1], n_columns)).astype(float)
     labels = rng.integers(n_labels, size=offsets[-1])
-    if max(lengths) == 1:
+    if max(lengths) == 1 or "listed" in SOLVERS[solver].needs:
+        lengths, offsets = [1] * len(labels), np.arange(len(labels) + 1)
         data = multiclass_data(X, labels, n_labels)
     else:
         data = chain_data(X, offsets, labels, chain_layout(n_columns, n_labels))

@@ -85,10 +85,11 @@ def test_a_solver_that_needs_convexity_refuses_a_surrogate_without(data):
         is_convex = False
 
     message = (
-        r"BlockFrankWolfe needs a convex surrogate, which Bent is not. Solvers that fit: .*sgd"
+        r"BlockFrankWolfe needs a loss that is convex, which Bent does not provide. "
+        r"Solvers that fit: .*sgd"
     )
     with pytest.raises(ValueError, match=message):
-        svm(surrogate=Bent()).fit(*data)
+        svm(surrogate=Bent(), solver="bcfw").fit(*data)
 
 
 def test_unknown_lists_what_there_is():
@@ -230,9 +231,21 @@ def test_eval_set_with_an_unknown_label(data):
 # -- warm start ----------------------------------------------------------------------------------
 
 
-def test_warm_start_on_the_same_data_keeps_the_dual(data):
+def sum_of_blocks(solver, problem, state):
+    """w as its definition says, from the coefficients of the dual."""
+    if solver == "bcfw":
+        return primal_weights(problem, state.blocks)
+    truth = np.eye(3)[problem.view.data.labels]
+    X = problem.view.data.features.values
+    inputs = np.column_stack([X, np.ones(len(X))])  # the bias is the last row of W
+    return (inputs.T @ (truth - state.alpha)).ravel() / (problem.lam * len(X))
+
+
+@pytest.mark.parametrize("solver", ["bcfw", "sdca"])
+def test_warm_start_on_the_same_data_keeps_the_dual(data, solver):
     X, y = data
-    model = svm(warm_start=True, tol=0.0, max_iter=5).fit(X, y)
+    params = {"tol": 0.0, "max_iter": 2, "solver": solver, "C": 1.0}
+    model = svm(warm_start=True, **params).fit(X, y)
     first = model.result_
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -240,20 +253,21 @@ def test_warm_start_on_the_same_data_keeps_the_dual(data):
         model.fit(X.copy(), y.copy())
     state = model._memory.state
     problem = refit_problem(model, X, y)
-    np.testing.assert_allclose(state.w, primal_weights(problem, state.blocks), atol=1e-12)
+    np.testing.assert_allclose(state.w, sum_of_blocks(solver, problem, state), atol=1e-12)
     assert model.result_.dual >= first.dual - 1e-12
-    cold = svm(tol=0.0, max_iter=5).fit(X, y)
+    cold = svm(**params).fit(X, y)
     assert model.result_.dual > cold.result_.dual
 
 
-def test_warm_start_at_another_C_keeps_the_coefficients(data):
+@pytest.mark.parametrize("solver", ["bcfw", "sdca"])
+def test_warm_start_at_another_C_keeps_the_coefficients(data, solver):
     X, y = data
-    model = svm(warm_start=True).fit(X, y)
+    model = svm(warm_start=True, solver=solver, tol=1e-3).fit(X, y)
     model.set_params(C=0.11, tol=1e9, max_iter=1).fit(X, y)
     problem = refit_problem(model, X, y)
     state = model._memory.state
-    np.testing.assert_allclose(state.w, primal_weights(problem, state.blocks), atol=1e-12)
-    cold = svm(C=0.11, tol=1e9, max_iter=1).fit(X, y)
+    np.testing.assert_allclose(state.w, sum_of_blocks(solver, problem, state), atol=1e-12)
+    cold = svm(C=0.11, tol=1e9, max_iter=1, solver=solver).fit(X, y)
     assert model.result_.relative_gap < 0.5 * cold.result_.relative_gap
 
 
@@ -269,6 +283,19 @@ def test_warm_start_on_other_data_keeps_w_and_says_so(data):
     with pytest.warns(UserWarning, match="The classes or features differ"):
         model.fit(X[:50, :2], y[:50])
     assert model.coef_.shape == (3, 2)
+
+
+def test_what_is_kept_of_other_data_is_what_a_fit_falls_back_on(data):
+    X, y = data
+    model = svm(warm_start=True, tol=1e-5, C=1.0, solver="sdca").fit(X, y)
+    kept = model.result_.w
+    with pytest.warns(UserWarning, match="The data differ"):
+        model.set_params(max_iter=1).fit(X + 1e-6, y)
+    # One pass from w = 0 is not as good as weights that were all but right.
+    np.testing.assert_array_equal(model.result_.w, kept)
+    cold = svm(C=1.0, solver="sdca", max_iter=1).fit(X + 1e-6, y).result_
+    assert model.result_.primal < cold.primal
+    assert model.result_.primal == pytest.approx(refit_problem(model, X + 1e-6, y).primal(kept))
 
 
 def test_without_warm_start_nothing_is_kept(data):
@@ -289,7 +316,7 @@ def test_partial_fit_only_with_online_solvers(data):
     assert not hasattr(svm(), "partial_fit")
     with pytest.raises(AttributeError) as caught:
         svm().partial_fit(*data)
-    assert "solver 'bcfw' is not online" in str(caught.value.__cause__)
+    assert "solver 'sdca' is not online" in str(caught.value.__cause__)
     assert "'sgd', 'perceptron'" in str(caught.value.__cause__)
 
 

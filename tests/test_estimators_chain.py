@@ -648,6 +648,11 @@ BAD_PARAMETERS = {
     "classes": ({"classes": [0, 0, 1]}, "classes names 0 twice"),
     "cost": ({"cost": "haming"}, "cost='haming' is not known"),
     "hashing": ({"hashing": 0}, None),
+    "solver": (
+        {"solver": "sdca"},
+        "SDCA needs outputs that can be listed, which ChainSVM does not provide. Solvers that fit: "
+        "bcfw, ",
+    ),
 }
 
 

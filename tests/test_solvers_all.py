@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import tiny_chain, tiny_multiclass
+from helpers import structure_fits, tiny_chain, tiny_multiclass
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.solvers import SOLVERS, BlockFrankWolfe, OneSlack, Snapshot, run
+from maxmargin.solvers import SDCA, SOLVERS, BlockFrankWolfe, OneSlack, Snapshot, run
 
 CASES = {name: solver() for name, solver in SOLVERS.items()} | {
     "bcfw, plain, gap sampling": BlockFrankWolfe(
@@ -20,6 +20,14 @@ CASES = {name: solver() for name, solver in SOLVERS.items()} | {
     "one_slack, ball": OneSlack(radius=2.0),
 }
 TINY = {"classes": tiny_multiclass(weighted=True), "chains": tiny_chain(sparse=True)}
+FITTING = [
+    (case, tiny)
+    for case, solver in CASES.items()
+    for tiny in TINY
+    if structure_fits(type(TINY[tiny].data), solver.needs)
+]
+#: One problem for every solver: chains, or what fits.
+ONE_EACH = dict(FITTING)
 
 
 def passes(problem, solver, n, **options):
@@ -29,8 +37,7 @@ def passes(problem, solver, n, **options):
         return run(problem, solver, rng=np.random.default_rng(7), tol=0.0, max_iter=n, **options)
 
 
-@pytest.mark.parametrize("tiny", TINY)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "tiny"), FITTING)
 def test_resumed_run_ends_where_an_uninterrupted_one_does(case, tiny):
     solver, kept = CASES[case], []
 
@@ -63,8 +70,7 @@ def test_checkpoint_of_another_solver_or_problem_is_refused(case):
         passes(problem, stranger, 2, snapshot=kept[0])
 
 
-@pytest.mark.parametrize("tiny", TINY)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "tiny"), FITTING)
 def test_compiled_is_what_plain_python_computes(case, tiny):
     solver, lam = CASES[case], 0.05
     compiled, _ = passes(TINY[tiny].problem(lam), solver, 5)
@@ -78,7 +84,7 @@ def test_compiled_is_what_plain_python_computes(case, tiny):
 
 @pytest.mark.parametrize("case", CASES)
 def test_same_seed_gives_the_same_bits(case):
-    solver, problem = CASES[case], TINY["chains"].problem(0.01)
+    solver, problem = CASES[case], TINY[ONE_EACH[case]].problem(0.01)
     first, _ = passes(problem, solver, 3)
     again, _ = passes(problem, solver, 3)
     np.testing.assert_array_equal(first.w, again.w)
@@ -87,7 +93,7 @@ def test_same_seed_gives_the_same_bits(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_interrupted_run_returns_the_best_so_far(case):
-    solver, tiny, lam = CASES[case], TINY["chains"], 0.01
+    solver, tiny, lam = CASES[case], TINY[ONE_EACH[case]], 0.01
 
     def stop(event):
         if event.record.pass_ == 3:
@@ -111,8 +117,13 @@ def test_parameters_make_an_equal_solver(case):
     solver = CASES[case]
     assert type(solver)(**solver.parameters()) == solver
     assert SOLVERS[solver.name] is type(solver)
-    assert solver.needs <= {"convex"}
+    assert solver.needs <= {"convex", "unit_slope", "listed"}
     json.dumps(solver.parameters())
+
+
+def test_a_solver_on_a_problem_that_does_not_fit_says_what_is_missing():
+    with pytest.raises(TypeError, match="'n_listed' is not implemented for ChainData"):
+        passes(TINY["chains"].problem(0.01), SDCA(), 1)
 
 
 @pytest.mark.parametrize("case", CASES)

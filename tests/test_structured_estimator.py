@@ -18,13 +18,15 @@ from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.structured import STORED, StructuredSVM, register_structure
 from maxmargin.problem import Problem, lam_from_C
 from maxmargin.solvers import SOLVERS, BlockFrankWolfe
-from maxmargin.structures import OwnCost, UserData
+from maxmargin.structures import OwnCost, UserData, multiclass_data
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing import optimum
 from maxmargin.testing.tiny import Agreement
 
 ONLINE = [name for name, cls in SOLVERS.items() if cls.is_online]
-EXACT = [name for name, cls in SOLVERS.items() if "convex" in cls.needs]
+#: Those that need no more than every structure has.
+COMMON = [name for name, cls in SOLVERS.items() if "listed" not in cls.needs]
+EXACT = [name for name in COMMON if "convex" in SOLVERS[name].needs]
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def test_fit_reaches_the_optimum(solver, data):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", COMMON)
 def test_every_solver_takes_a_python_structure(solver, data):
     X, Y = data
     model = agreement(solver=solver, C=10.0, max_iter=100).fit(X, Y)
@@ -263,6 +265,28 @@ def test_objects_cannot_be_checkpointed(data, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+class Classes:
+    """Classes, compiled, as a structure of one's own."""
+
+    provides = ("listed",)
+    classes = (0, 1, 2)
+
+    def data(self, X, Y):
+        return multiclass_data(X, np.zeros(len(X), int) if Y is None else np.array(Y), 3)
+
+    def decode(self, data, i, cells):
+        return int(cells[0])
+
+
+def test_a_compiled_structure_may_list_its_outputs(data):
+    X, Y = data
+    options = {"solver": "sdca", "cost": "zero_one", "tol": 1e-6, "random_state": 0}
+    own = StructuredSVM(Classes(), **options).fit(X, Y)
+    ours = MulticlassSVM(**options).fit(X, Y)
+    np.testing.assert_array_equal(own.result_.w, ours.result_.w)
+    assert own.predict(X) == ours.predict(X).tolist()
+
+
 # -- what does not fit ---------------------------------------------------------------------------
 
 
@@ -285,6 +309,23 @@ def test_a_solver_that_needs_what_a_structure_lacks_names_those_that_fit(data):
         provides = ("marginals",)
 
     StructuredSVM(Rich(3, 2), solver=Marginal(), random_state=0).fit(*data)
+
+
+def test_a_python_structure_has_no_list_of_outputs(data):
+    message = (
+        r"SDCA needs outputs that can be listed, which Agreement does not provide\. "
+        rf"Solvers that fit: {', '.join(COMMON)}\."
+    )
+    with pytest.raises(ValueError, match=message):
+        agreement(solver="sdca").fit(*data)
+
+
+def test_a_promise_that_is_not_kept_is_named(data):
+    class Boastful(Agreement):
+        provides = ("listed",)
+
+    with pytest.raises(TypeError, match="'n_listed' is not implemented for UserData"):
+        StructuredSVM(Boastful(3, 2), solver="sdca").fit(*data)
 
 
 @pytest.mark.parametrize(

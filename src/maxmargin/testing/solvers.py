@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from maxmargin.generic import provided_by
 from maxmargin.problem import Problem
 from maxmargin.solvers import Iteration, Result, Snapshot, Solver, State, run
 from maxmargin.testing._require import require, require_parameters
@@ -38,7 +39,7 @@ def check_solver(
     Parameters
     ----------
     solver : Solver
-    problem : Problem, or None for a small problem of classes and one of chains
+    problem : Problem, or None for a small problem of classes and, if they fit, one of chains
         Its outputs are all listed, so it must be small, and its surrogate affine in h.
     tol : float
         Relative gap that a solver with a certificate must reach within `max_iter` passes.
@@ -58,8 +59,7 @@ def check_solver(
     >>> check_solver(BlockFrankWolfe(), tiny_problem("multiclass", compile=False))
     """
     require_parameters(solver)
-    problems = [tiny_problem("multiclass"), tiny_problem("chain")] if problem is None else [problem]
-    for given in problems:
+    for given in _fitting_problems(solver) if problem is None else [problem]:
         best = optimum(given, outputs)
         result, state = _run(given, solver, seed, tol=tol, max_iter=max_iter)
         _check_result(given, solver, result)
@@ -77,6 +77,13 @@ def check_solver(
         if given.is_compiled:
             _check_plain(given, solver, seed)
         _check_adapt(given, solver, state, seed, tol, max_iter, outputs)
+
+
+def _fitting_problems(solver: Solver) -> list[Problem]:
+    """Return small problems whose structures provide what the solver needs of them."""
+    problems = [tiny_problem("multiclass"), tiny_problem("chain")]
+    of_structures = solver.needs - {"convex", "unit_slope"}
+    return [each for each in problems if of_structures <= provided_by(type(each.view.data))]
 
 
 def _run(problem: Problem, solver: Solver, seed: int, **options: Any) -> tuple[Result, State]:
