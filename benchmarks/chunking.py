@@ -21,9 +21,10 @@ from maxmargin.io import FeatureTemplate
 from maxmargin.metrics import chunk_f1, token_accuracy
 from maxmargin.solvers import BlockFrankWolfe, Perceptron
 
-#: What did best of `candidates` on a fifth of the training sentences.
-CHOSEN = "bcfw without cache, C = 0.1, 15 passes"
-#: Beside it: what is soonest as good.
+#: The highest F1 among the 15 `candidates` on a fifth of the training sentences: .9354. One such
+#: fifth cannot tell the best ones apart (C = 0.3: .9353, C = 0.1: .9349, with cache .9349).
+CHOSEN = "bcfw without cache, C = 0.2, 15 passes"
+#: The best of those that take a third of its time: .9347.
 SOONEST = "averaged perceptron, 15 passes"
 
 
