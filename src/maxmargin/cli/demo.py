@@ -68,8 +68,8 @@ def _learn(data: Any, seed: int, quiet: bool) -> dict[str, Any]:
     X, y = np.concatenate(data.X_train), np.concatenate(data.y_train)
     if not quiet:
         console.note(
-            f"Learning from {len(data.X_train)} strings, {len(y)} digits in all; noise of deviation "
-            f"{_NOISE} in every pixel makes single digits hard."
+            f"Learning from {len(data.X_train)} strings, {len(y)} digits in all; noise of "
+            f"deviation {_NOISE} in every pixel makes single digits hard."
         )
     chain = ChainSVM(C=_C, tol=_TOL, random_state=seed)
     with progress(quiet) as chain.callbacks:
