@@ -235,10 +235,9 @@ def sum_of_blocks(solver, problem, state):
     """w as its definition says, from the coefficients of the dual."""
     if solver == "bcfw":
         return primal_weights(problem, state.blocks)
-    truth = np.eye(3)[problem.view.data.labels]
     X = problem.view.data.features.values
     inputs = np.column_stack([X, np.ones(len(X))])  # the bias is the last row of W
-    return (inputs.T @ (truth - state.alpha)).ravel() / (problem.lam * len(X))
+    return -(inputs.T @ state.beta).ravel() / (problem.lam * len(X))
 
 
 @pytest.mark.parametrize("solver", ["bcfw", "sdca"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from helpers import tiny_multiclass
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.costs import CostMatrix, Hamming, ZeroOne
@@ -22,16 +22,18 @@ from maxmargin.testing import optimum
 # -- the projection ------------------------------------------------------------------------------
 
 
-def reference_projection(z, total):
+def reference_projection(z):
     """Project onto the simplex by sorting: the most cells that stay above their threshold."""
     down = np.sort(z)[::-1]
     finite = down[np.isfinite(down)]
-    taus = (np.cumsum(finite) - total) / np.arange(1, len(finite) + 1)
+    taus = (np.cumsum(finite) - 1.0) / np.arange(1, len(finite) + 1)
     return np.maximum(z - taus[np.flatnonzero(finite > taus)[-1]], 0.0)
 
 
-def project(z, total):
-    return np.maximum(z - threshold(z, len(z), total), 0.0)
+def project(z, truth=-1):
+    """The projection less the unit vector of `truth`, of z less the same."""
+    floor = np.where(np.arange(len(z)) == truth, -1.0, 0.0)
+    return np.maximum(z - threshold(z, len(z), truth), floor)
 
 
 @settings(max_examples=50)
@@ -45,23 +47,38 @@ def project(z, total):
         ),
         max_size=6,
     ),
-    total=st.sampled_from([1.0, 0.25, 3.0]),
+    data=st.data(),
 )
-@example(tops=[1.0], others=[1.0] * 6, total=1.0)
-@example(tops=[0.0], others=[-np.inf] * 3, total=1.0)
-@example(tops=[1.0 / 3], others=[1.0 / 3, 1.0 / 3], total=1.0)
-def test_projection_is_that_of_sorting(tops, others, total):
+def test_projection_is_that_of_sorting(tops, others, data):
     z = np.array(tops + others)
-    found = project(z, total)
+    truth = data.draw(st.integers(-1, len(z) - 1))
+    unit = np.arange(len(z)) == truth
+    found = project(z - unit, truth) + unit
     assert (found >= 0.0).all()
-    assert found.sum() == pytest.approx(total, abs=1e-14)
-    np.testing.assert_allclose(found, reference_projection(z, total), rtol=0, atol=1e-14)
+    assert found.sum() == pytest.approx(1.0, abs=1e-14)
+    np.testing.assert_allclose(found, reference_projection(z), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "z", [[1.0] * 7, [0.0] + [-np.inf] * 3, [1.0 / 3] * 3, [1.0 - 1e-16, 1.0, -1e300]], ids=str
+)
+@pytest.mark.parametrize("truth", [-1, 0, 2])
+def test_projection_of_ties_and_infinities(z, truth):
+    unit = np.arange(len(z)) == truth
+    found = project(np.array(z) - unit, truth) + unit
+    np.testing.assert_allclose(found, reference_projection(np.array(z)), rtol=0, atol=1e-14)
+
+
+def test_small_coefficients_keep_their_digits():
+    for size in (1e-8, 1e-16, 1e-100):
+        found = project(size * np.array([0.0, 5.0, 3.0, -1.0]), truth=0)
+        np.testing.assert_allclose(found, size * np.array([-8, 7, 1, 0]) / 3, rtol=1e-14)
 
 
 def test_projection_is_the_nearest_point(rng):
     for _ in range(20):
         z = rng.normal(size=5)
-        found = project(z, 1.0)
+        found = project(z)
         others = rng.dirichlet(np.ones(5), size=200)
         # The angle at a projection onto a convex set is never acute.
         assert ((others - found) @ (z - found)).max() <= 1e-12
@@ -86,13 +103,15 @@ TINY = {
 def check_dual(tiny, problem, state):
     """Check the dual point against its definition."""
     n = problem.n_examples
-    assert (state.alpha >= 0.0).all()
-    np.testing.assert_allclose(state.alpha.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    alpha = state.beta.copy()
+    alpha[np.arange(n), tiny.data.labels] += 1.0
+    assert (alpha >= 0.0).all()
+    np.testing.assert_allclose(alpha.sum(axis=1), 1.0, rtol=0, atol=1e-12)
     share = tiny.weight / (problem.lam * n)
-    blocks = [share[i] * state.alpha[i] @ tiny.differences[i] for i in range(n)]
+    blocks = [share[i] * alpha[i] @ tiny.differences[i] for i in range(n)]
     scale = max(np.abs(psi).max(initial=0.0) for psi in tiny.differences) * share.max()
     np.testing.assert_allclose(state.w, np.sum(blocks, axis=0), rtol=0, atol=1e-11 * scale)
-    linear = [state.alpha[i] @ tiny.costs[i] for i in range(n)]
+    linear = [alpha[i] @ tiny.costs[i] for i in range(n)]
     np.testing.assert_allclose(state.linear, linear, rtol=0, atol=1e-12)
 
 
@@ -121,6 +140,16 @@ def test_bounds_hold_however_weak_or_strong_the_regularisation(name, lam):
     if lam > 1.0:
         assert result.status == "converged"
     check_dual(tiny, problem, state)
+
+
+@pytest.mark.parametrize("lam", [1e-8, 1e-12, 1e-16])
+def test_a_huge_C_costs_no_digits(lam):
+    # Separable: w of the hard margin, P = lam/2 |w|^2, where losses must vanish to the last digit.
+    result, _ = run(
+        TINY["one example"].problem(lam), SDCA(), rng=np.random.default_rng(0), tol=1e-2
+    )
+    assert result.status == "converged"
+    assert result.primal == pytest.approx(lam * 1e8 * 6.998596029209e-10, rel=1e-2)
 
 
 def some_problem(kind, cost, lam=0.05, **options):

@@ -8,6 +8,9 @@ Where the outputs of an example can be listed and their features are orthogonal 
 v_i the values h + g of all outputs and A_i = s_i |phi(x_i)|^2 / (lam n). This is the Crammer-Singer
 block problem, solved in a few sweeps over its K numbers.
 
+Kept is beta_i = alpha_i less 1 at the true output, so that w = -1/(lam n) sum_i s_i sum_k beta_ik
+phi(x_i, k). Where lam is small all of beta is, and next to the 1 its digits would be lost.
+
 Near the optimum most blocks are still and the others move between two or three outputs. So after
 each pass over everything, the moving blocks are gone over again with these outputs alone, which
 costs neither the scores nor the updates of the rest.
@@ -48,57 +51,57 @@ STILL, ENOUGH = 0.01, 0.1
 class ListedState(State):
     """Coefficients of every output of every example, and w = their sum."""
 
-    def __init__(self, w: np.ndarray, alpha: np.ndarray) -> None:
+    def __init__(self, w: np.ndarray, beta: np.ndarray) -> None:
         self.w = w
-        self.alpha = alpha
-        self.linear = np.zeros(len(alpha))
-        self.gap = np.full(len(alpha), np.inf)
+        self.beta = beta
+        self.linear = np.zeros(len(beta))
+        self.gap = np.full(len(beta), np.inf)
         self.w_mean = np.zeros(0)
         #: Weights to report if they are better, until the first pass has looked at them.
         self.offer = np.zeros(0)
         # Found anew by every pass over all outputs.
-        self.active = np.zeros(alpha.shape, dtype=np.int32)
-        self.n_active = np.zeros(len(alpha), dtype=np.int64)
-        self.room = np.zeros((3, alpha.shape[1]))
+        self.active = np.zeros(beta.shape, dtype=np.int32)
+        self.n_active = np.zeros(len(beta), dtype=np.int64)
+        self.room = np.zeros((3, beta.shape[1]))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the state as arrays."""
-        names = ("w", "alpha", "linear", "gap", "w_mean", "offer")
+        names = ("w", "beta", "linear", "gap", "w_mean", "offer")
         return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> ListedState:
         """Make the state that `arrays` was called on."""
-        state = cls(arrays["w"].copy(), arrays["alpha"].copy())
+        state = cls(arrays["w"].copy(), arrays["beta"].copy())
         for name in ("linear", "gap", "w_mean", "offer"):
             setattr(state, name, arrays[name].copy())
         return state
 
 
 @jitable
-def threshold(z: Any, n: int, total: float) -> float:
-    """Return tau with sum_k max(z[k] - tau, 0) = total, by Michelot's shrinking active sets.
+def threshold(z: Any, n: int, truth: int) -> float:
+    """Return tau with sum_k max(z[k] - tau, floor_k) = 0 by Michelot's shrinking active sets.
 
-    The projection of z onto the simplex of that total is max(z - tau, 0). The largest of z should
-    be of the order of the total, or rounding hides the total; the others may be as low as -inf.
+    The floor is -1 at ``truth`` and 0 elsewhere; without a truth (-1) the sum is to be 1. Some z
+    should be of the order of 1 at most; the others may be as low as -inf.
     """
-    tau = z[0]
-    for k in range(1, n):
-        if z[k] > tau:
-            tau = z[k]
-    tau -= total  # the largest entry gives no more than the total: a first bound from below
+    # No coefficient is above 1: a first bound from below.
+    tau = -np.inf
+    for k in range(n):
+        tau = max(tau, z[k] if k == truth else z[k] - 1.0)
     n_before = n + 1
     for _ in range(n):
-        excess = 0.0
+        excess = 0.0 if truth >= 0 and z[truth] - tau > -1.0 else -1.0
         n_above = 0
         for k in range(n):
-            if z[k] > tau:
-                excess += z[k] - tau
+            over = z[k] - tau
+            if over > (-1.0 if k == truth else 0.0):
+                excess += over
                 n_above += 1
         if n_above == 0 or n_above >= n_before:
             break
         n_before = n_above
-        tau += (excess - total) / n_above
+        tau += excess / n_above
     return tau
 
 
@@ -111,7 +114,8 @@ def whole_pass(
     inv_lam_n: float,
     norms: Any,
     w: Any,
-    alpha: Any,
+    beta: Any,
+    truths: Any,
     linear: Any,
     gaps: Any,
     active: Any,
@@ -124,16 +128,17 @@ def whole_pass(
     Notes the active outputs of each.
     """
     values, costs, change = room[0], room[1], room[2]
-    n_outputs = alpha.shape[1]
+    n_outputs = beta.shape[1]
     total = 0.0
     for visit in range(first, last):
         i = order[visit]
+        truth = truths[i]
         weight = problem.weight[i]
         potentials(problem.data, i, w, 1.0, theta)
         list_values(problem.data, problem.cost, i, theta, values, costs)
         top, best, mean = values[0], 0, 0.0
         for k in range(n_outputs):
-            mean += alpha[i, k] * values[k]
+            mean += beta[i, k] * values[k]  # the truth's value is zero
             if values[k] > top:
                 top, best = values[k], k
         gap = max(weight * (top - mean), 0.0)
@@ -146,19 +151,21 @@ def whole_pass(
         linear[i] = 0.0
         if curvature <= 0.0:
             for k in range(n_outputs):  # no features: the constant g decides alone
-                alpha[i, k] = 1.0 if k == best else 0.0
-                linear[i] += alpha[i, k] * costs[k]
+                beta[i, k] = (1.0 if k == best else 0.0) - (1.0 if k == truth else 0.0)
+            linear[i] = costs[best]
             continue
         for k in range(n_outputs):
-            # Less the top, which moves tau alone: else alpha drowns in v / A where A is small.
-            values[k] = alpha[i, k] + (values[k] - top) / curvature
-        tau = threshold(values, n_outputs, 1.0)
+            # Less the top, which moves tau alone: else beta drowns in v / A where A is small.
+            values[k] = beta[i, k] + (values[k] - top) / curvature
+        tau = threshold(values, n_outputs, truth)
         for k in range(n_outputs):
-            new = values[k] - tau if values[k] > tau else 0.0
-            change[k] = alpha[i, k] - new
-            alpha[i, k] = new
-            linear[i] += new * costs[k]
-            if values[k] > tau - NEAR:
+            floor = -1.0 if k == truth else 0.0
+            over = values[k] - tau
+            new = max(over, floor)
+            change[k] = beta[i, k] - new
+            beta[i, k] = new
+            linear[i] += new * costs[k]  # the truth costs nothing
+            if over > floor - NEAR:
                 active[i, n_active[i]] = k
                 n_active[i] += 1
         add_listed(problem.data, i, change, weight * inv_lam_n, w)
@@ -174,7 +181,8 @@ def few_pass(
     inv_lam_n: float,
     norms: Any,
     w: Any,
-    alpha: Any,
+    beta: Any,
+    truths: Any,
     linear: Any,
     gaps: Any,
     active: Any,
@@ -191,40 +199,40 @@ def few_pass(
         n_few = n_active[i]
         # Scores in the place of margin errors: the true output's is the same for all.
         few_scores(problem.data, i, active, n_few, w, values)
-        top, mean = -np.inf, 0.0
+        top, mean, truth = -np.inf, 0.0, -1
         for a in range(n_few):
             y[0] = active[i, a]
             costs[a] = output_cost(problem.data, problem.cost, i, y, 0)
             values[a] += costs[a]
-            mean += alpha[i, active[i, a]] * values[a]
+            mean += beta[i, active[i, a]] * values[a]
             top = max(top, values[a])
+            if active[i, a] == truths[i]:
+                truth = a
+                mean += values[a]
         gaps[i] = max(weight * (top - mean), 0.0)
         total += gaps[i]
         curvature = weight * inv_lam_n * norms[i]
         for a in range(n_few):
-            values[a] = alpha[i, active[i, a]] + (values[a] - top) / curvature
-        tau = threshold(values, n_few, 1.0)
+            values[a] = beta[i, active[i, a]] + (values[a] - top) / curvature
+        tau = threshold(values, n_few, truth)
         linear[i] = 0.0
         for a in range(n_few):
             k = active[i, a]
-            new = values[a] - tau if values[a] > tau else 0.0
-            change[a] = alpha[i, k] - new
-            alpha[i, k] = new
+            new = max(values[a] - tau, -1.0 if a == truth else 0.0)
+            change[a] = beta[i, k] - new
+            beta[i, k] = new
             linear[i] += new * costs[a]
         add_few(problem.data, i, active, n_few, change, weight * inv_lam_n, w)
     return total
 
 
 @jitable
-def sum_listed(
-    problem: Any, inv_lam_n: float, alpha: Any, truths: Any, change: Any, w: Any
-) -> None:
-    """w += sum_i s_i/(lam n) (phi(x_i, y_i) - sum_k alpha_ik phi(x_i, k))."""
-    for i in range(alpha.shape[0]):
-        for k in range(alpha.shape[1]):
-            change[k] = -alpha[i, k]
-        change[truths[i]] += 1.0
-        add_listed(problem.data, i, change, problem.weight[i] * inv_lam_n, w)
+def sum_listed(problem: Any, inv_lam_n: float, beta: Any, mass: Any, w: Any) -> None:
+    """w -= sum_i s_i/(lam n) sum_k beta_ik phi(x_i, k)."""
+    for i in range(beta.shape[0]):
+        for k in range(beta.shape[1]):
+            mass[k] = beta[i, k]
+        add_listed(problem.data, i, mass, -problem.weight[i] * inv_lam_n, w)
 
 
 @dataclass(frozen=True)
@@ -260,9 +268,8 @@ class SDCA(Solver):
         Given weights say nothing of the dual, so that it takes as many passes as without them to
         rise; but they are the first to be reported, and what is returned is no worse.
         """
-        alpha = np.zeros((problem.n_examples, n_listed(problem.view.data)))
-        alpha[np.arange(problem.n_examples), problem.truths] = 1.0
-        state = ListedState(np.zeros(problem.n_weights), alpha)
+        beta = np.zeros((problem.n_examples, n_listed(problem.view.data)))
+        state = ListedState(np.zeros(problem.n_weights), beta)
         if w is not None:
             state.offer = w.copy()
         return state
@@ -302,8 +309,9 @@ class SDCA(Solver):
 
         def call(first: int, last: int) -> float:
             return run(
-                problem.view, order, first, last, inv_lam_n, norms, state.w, state.alpha,
-                state.linear, state.gap, state.active, state.n_active, state.room, desk,
+                problem.view, order, first, last, inv_lam_n, norms, state.w, state.beta,
+                problem.truths, state.linear, state.gap, state.active, state.n_active, state.room,
+                desk,
             )  # fmt: skip
 
         problem.n_oracle_calls += len(order)
@@ -325,6 +333,6 @@ class SDCA(Solver):
         state.w = np.zeros(problem.n_weights)
         inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
         run = problem.bind(sum_listed)
-        run(problem.view, inv_lam_n, state.alpha, problem.truths, state.room[2], state.w)
+        run(problem.view, inv_lam_n, state.beta, state.room[2], state.w)
         state.w_mean = np.zeros(0)
         state.gap[:] = np.inf

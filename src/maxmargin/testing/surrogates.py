@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
-from maxmargin._compile import compiled
+from maxmargin._compile import compiled, jitable
 from maxmargin.generic import conjugate, psi
 from maxmargin.surrogates import Surrogate
 from maxmargin.testing._require import require, require_parameters
 
 
-@register_jitable
+@jitable
 def _psi(surrogate: Any, h: float, g: float) -> tuple[float, float, float]:
     return psi(surrogate, h, g)
 
