@@ -11,13 +11,15 @@ from helpers import tiny_multiclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maxmargin import generic
 from maxmargin.costs import CostMatrix, Hamming, ZeroOne
 from maxmargin.problem import Problem
 from maxmargin.solvers import SDCA, run
 from maxmargin.solvers.sdca import threshold
-from maxmargin.structures import multiclass_data
+from maxmargin.structures import MulticlassData, multiclass_data
 from maxmargin.surrogates import MarginRescaling
-from maxmargin.testing import optimum
+from maxmargin.testing import check_structure, optimum
+from maxmargin.testing.tiny import tiny_data
 
 # -- the projection ------------------------------------------------------------------------------
 
@@ -200,6 +202,39 @@ def test_given_weights_are_a_candidate_and_no_more():
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="repeats must be >= 0, got -1"):
         SDCA(repeats=-1)
+
+
+# -- what it asks of a structure -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (
+            "n_listed",
+            lambda right, data: right(data) + 1,
+            "n_listed is 4, so the outputs .* 0 to 3",
+        ),
+        ("listed_norms", lambda right, data: 2 * right(data), "inner products .* listed_norms"),
+        (
+            "add_listed",
+            lambda right, *args: right(*args) or right(*args),
+            "add_listed and add_diff",
+        ),
+        ("add_few", lambda right, *args: None, "add_few and add_listed do not agree at example 0"),
+        ("few_scores", lambda right, *args: None, "few_scores and add_listed do not agree"),
+        ("list_values", lambda right, *args: None, "values of list_values and margin_error do not"),
+    ],
+)
+def test_the_check_of_structures_finds_what_is_wrong(name, change, message, monkeypatch):
+    data, sizes = tiny_data("multiclass")
+    cost = Hamming().tables(np.arange(3), sizes)
+    table = getattr(generic, name).implementations
+    kinds = next(each for each in table if each[0] is MulticlassData)
+    right = table[kinds]
+    monkeypatch.setitem(table, kinds, lambda *arguments: change(right, *arguments))
+    with pytest.raises(AssertionError, match=message):
+        check_structure(data, cost=cost, compile=False)
 
 
 # -- memory --------------------------------------------------------------------------------------

@@ -197,6 +197,8 @@ def output_cost(data, cost, i, outputs, at):
 
 
 # -- structures with few outputs, whose features are orthogonal and equally long ------------------
+#
+# What a solver that needs "listed" asks for besides. Output k is the one cell k, k < n_listed.
 
 
 @generic

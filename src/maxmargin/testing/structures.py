@@ -19,6 +19,7 @@ from maxmargin.generic import (
     output_size,
     output_sizes,
     potentials,
+    provided_by,
     truths,
     workspace,
 )
@@ -28,6 +29,7 @@ from maxmargin.structures import OwnCost, UserData
 from maxmargin.structures.user import predict_one, same
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing._require import require
+from maxmargin.testing.listed import check_listed
 from maxmargin.testing.outputs import OutputSource, all_outputs
 
 # Of the size of what is summed: far above rounding, far below a mistake.
@@ -76,7 +78,8 @@ def check_structure(
     The best output is the best of the list, for several scales of score and cost; margin errors are
     linear in w, and zero at the truth; they, `add_difference` and `difference_potentials` tell of
     the same joint features; the cost is >= 0, and 0 at the truth; nothing is changed that should
-    not be; compiled code gives the numbers that Python gives.
+    not be; where there are functions on lists of outputs they agree with those on single ones;
+    compiled code gives the numbers that Python gives.
 
     Parameters
     ----------
@@ -119,11 +122,16 @@ def check_structure(
     rng = np.random.default_rng(seed)
     for i in range(min(len(sizes), max_examples)):
         case = _list_case(data, cost, i, outputs)
-        for w in _weights(int(n_weights(data)), rng):
+        weights = _weights(int(n_weights(data)), rng)
+        for w in weights:
             _check_errors(case, w)
             for scales in SCALES:
                 _check_maximize(case, w, *scales)
         _check_gram(case)
+        if "listed" in provided_by(type(data)):
+            check_listed(
+                data, cost, i, case.outputs, case.differences, case.costs, weights, TOLERANCE
+            )
         if isinstance(data, UserData):
             _check_prediction(case, rng)
     if compile and isinstance(data, tuple) and isinstance(cost, tuple):

@@ -1,0 +1,92 @@
+"""The contract of outputs that can be listed, for structures that say they have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin.generic import (
+    add_few,
+    add_listed,
+    few_scores,
+    list_values,
+    listed_norms,
+    n_listed,
+    n_weights,
+    potentials,
+    truths,
+    workspace,
+)
+from maxmargin.testing._require import require
+
+
+def check_listed(
+    data: Any,
+    cost: Any,
+    i: int,
+    outputs: np.ndarray,
+    differences: np.ndarray,
+    costs: np.ndarray,
+    weights: list[np.ndarray],
+    tolerance: float,
+) -> None:
+    """Check the functions on lists of outputs against those on single ones.
+
+    ``outputs`` are all those of example i, ``differences`` and ``costs`` their Psi_i and g.
+    """
+    n = int(n_listed(data))
+    require(
+        outputs.shape == (n, 1) and (outputs[:, 0] == np.arange(n)).all(),
+        f"n_listed is {n}, so the outputs of example {i} must be the cells 0 to {n - 1}, but they "
+        f"are {outputs.tolist()}.",
+    )
+    phi = np.array([_features(data, i, mass) for mass in np.eye(n)])
+    truth = int(truths(data)[i])
+    slack = tolerance * (1.0 + np.abs(phi).max(initial=0.0)) ** 2
+    _compare("add_listed", "add_difference", i, phi[truth] - phi, differences, slack)
+    norms = float(listed_norms(data)[i]) * np.eye(n)
+    _compare("The inner products of add_listed's", "listed_norms", i, phi @ phi.T, norms, slack)
+    mass = np.linspace(-1.0, 2.0, n)
+    added = _features(data, i, mass, -2.5)
+    _compare("add_listed with scale -2.5", "its parts", i, added, -2.5 * mass @ phi, n * slack)
+
+    # Some of the outputs, in another order, in row i of a table as solvers have it.
+    some = np.arange(n, dtype=np.int32)[::-2]
+    table = np.zeros((i + 1, n), dtype=np.int32)
+    table[i, : len(some)] = some
+    added = np.zeros(phi.shape[1])
+    add_few(data, i, table, len(some), mass, -2.5, added)
+    expected = -2.5 * mass[: len(some)] @ phi[some]
+    _compare("add_few", "add_listed", i, added, expected, n * slack)
+    theta, scores, found = workspace(data), np.zeros(n), np.zeros((2, n))
+    for w in weights:
+        rounding = slack * (1.0 + np.abs(w).sum())
+        few_scores(data, i, table, len(some), w, scores)
+        _compare("few_scores", "add_listed", i, scores[: len(some)], phi[some] @ w, rounding)
+        potentials(data, i, w, 1.0, theta)
+        list_values(data, cost, i, theta, found[0], found[1])
+        values = costs - differences @ w
+        _compare("values of list_values", "margin_error", i, found[0], values, rounding)
+        _compare("costs of list_values", "output_cost", i, found[1], costs, tolerance)
+        require(
+            found[0, truth] == 0.0,
+            f"list_values must give the true output of example {i} the value 0, not "
+            f"{found[0, truth]}.",
+        )
+
+
+def _features(data: Any, i: int, mass: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    w = np.zeros(int(n_weights(data)))
+    add_listed(data, i, mass, scale, w)
+    return w
+
+
+def _compare(
+    what: str, other: str, i: int, found: np.ndarray, expected: np.ndarray, slack: float
+) -> None:
+    require(
+        np.allclose(found, expected, rtol=0.0, atol=slack),
+        f"{what} and {other} do not agree at example {i}: {found.tolist()} against "
+        f"{expected.tolist()}.",
+    )
