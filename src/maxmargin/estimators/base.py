@@ -61,7 +61,8 @@ class BaseSVM(Hooks, BaseEstimator):
     random_state : int, Generator, RandomState or None
     warm_start : bool
         Let `fit` go on where the last one ended: with its dual on the same data, with its weights
-        on other data.
+        on other data. These an online solver starts from; the others, whose dual begins anew, take
+        from them what they can ("bcfw" planes, "sdca" a first candidate to return).
     callbacks : list of callables or None
         Called with an `Iteration` after each pass; one that returns True stops the run.
     verbose : int

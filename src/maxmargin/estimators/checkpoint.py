@@ -34,7 +34,7 @@ class Checkpoint:
     >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "b"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.mm")
-    ...     model = MulticlassSVM(random_state=0, callbacks=[Checkpoint(path, every=2)]).fit(X, y)
+    ...     model = MulticlassSVM(random_state=0, callbacks=[Checkpoint(path, every=1)]).fit(X, y)
     ...     again = MulticlassSVM(random_state=0).fit(X, y, resume=path)
     >>> bool((model.coef_ == again.coef_).all())
     True
