@@ -21,8 +21,11 @@ SHARE = 0.3
 
 def strides(n_visits: int, n_weights: int) -> list[int]:
     """Cut a pass into compiled calls: about 16, fewer where adding up w would cost too much."""
-    stride = min(max(n_visits // 16, n_weights // 100, 1), STRIDE)
-    return [*range(0, n_visits, stride), n_visits]
+    return _cut(n_visits, max(n_visits // 16, n_weights // 100))
+
+
+def _cut(n_visits: int, stride: int) -> list[int]:
+    return [*range(0, n_visits, min(max(stride, 1), STRIDE)), n_visits]
 
 
 def run_strides(
@@ -34,7 +37,7 @@ def run_strides(
     """
     total = 0.0
     newest = None if mean is None else np.zeros_like(w)
-    ends = strides(n_visits, 0 if mean is None else len(w))
+    ends = _cut(n_visits, STRIDE) if mean is None else strides(n_visits, len(w))
     for first, last in pairwise(ends):
         total += call(first, last)
         if newest is not None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -78,6 +78,19 @@ class ListedState(State):
         return state
 
 
+class Blocks(NamedTuple):
+    """The arrays of a state, and what the passes read beside them."""
+
+    beta: Any  # (n_examples, n_outputs): coefficients, less 1 at the truth
+    linear: Any  # (n_examples,): sum_k alpha_k g_k
+    gap: Any  # (n_examples,): last known, times n
+    active: Any  # (n_examples, n_outputs) int32: the first n_active are
+    n_active: Any  # (n_examples,) int64
+    room: Any  # (3, n_outputs)
+    truths: Any  # (n_examples,) int32
+    norms: Any  # (n_examples,): |phi(x_i, y)|^2
+
+
 @jitable
 def threshold(z: Any, n: int, truth: int) -> float:
     """Return tau with sum_k max(z[k] - tau, floor_k) = 0 by Michelot's shrinking active sets.
@@ -112,27 +125,21 @@ def whole_pass(
     first: int,
     last: int,
     inv_lam_n: float,
-    norms: Any,
     w: Any,
-    beta: Any,
-    truths: Any,
-    linear: Any,
-    gaps: Any,
-    active: Any,
-    n_active: Any,
-    room: Any,
+    blocks: Any,
     theta: Any,
 ) -> float:
     """Solve the blocks order[first:last], one after the other; return the sum of their gaps.
 
     Notes the active outputs of each.
     """
-    values, costs, change = room[0], room[1], room[2]
+    beta, active, n_active = blocks.beta, blocks.active, blocks.n_active
+    values, costs, change = blocks.room[0], blocks.room[1], blocks.room[2]
     n_outputs = beta.shape[1]
     total = 0.0
     for visit in range(first, last):
         i = order[visit]
-        truth = truths[i]
+        truth = blocks.truths[i]
         weight = problem.weight[i]
         potentials(problem.data, i, w, 1.0, theta)
         list_values(problem.data, problem.cost, i, theta, values, costs)
@@ -142,17 +149,17 @@ def whole_pass(
             if values[k] > top:
                 top, best = values[k], k
         gap = max(weight * (top - mean), 0.0)
-        gaps[i] = gap
+        blocks.gap[i] = gap
         total += gap
         n_active[i] = 0
         if gap <= 1e-14 * top:
             continue  # solved already, as most blocks are near the optimum
-        curvature = weight * inv_lam_n * norms[i]
-        linear[i] = 0.0
+        curvature = weight * inv_lam_n * blocks.norms[i]
+        blocks.linear[i] = 0.0
         if curvature <= 0.0:
             for k in range(n_outputs):  # no features: the constant g decides alone
                 beta[i, k] = (1.0 if k == best else 0.0) - (1.0 if k == truth else 0.0)
-            linear[i] = costs[best]
+            blocks.linear[i] = costs[best]
             continue
         for k in range(n_outputs):
             # Less the top, which moves tau alone: else beta drowns in v / A where A is small.
@@ -164,7 +171,7 @@ def whole_pass(
             new = max(over, floor)
             change[k] = beta[i, k] - new
             beta[i, k] = new
-            linear[i] += new * costs[k]  # the truth costs nothing
+            blocks.linear[i] += new * costs[k]  # the truth costs nothing
             if over > floor - NEAR:
                 active[i, n_active[i]] = k
                 n_active[i] += 1
@@ -174,24 +181,11 @@ def whole_pass(
 
 @jitable
 def few_pass(
-    problem: Any,
-    order: Any,
-    first: int,
-    last: int,
-    inv_lam_n: float,
-    norms: Any,
-    w: Any,
-    beta: Any,
-    truths: Any,
-    linear: Any,
-    gaps: Any,
-    active: Any,
-    n_active: Any,
-    room: Any,
-    y: Any,
+    problem: Any, order: Any, first: int, last: int, inv_lam_n: float, w: Any, blocks: Any, y: Any
 ) -> float:
     """Solve blocks over their active outputs alone; return the sum of their gaps over these."""
-    values, costs, change = room[0], room[1], room[2]
+    beta, active, n_active = blocks.beta, blocks.active, blocks.n_active
+    values, costs, change = blocks.room[0], blocks.room[1], blocks.room[2]
     total = 0.0
     for visit in range(first, last):
         i = order[visit]
@@ -206,22 +200,22 @@ def few_pass(
             values[a] += costs[a]
             mean += beta[i, active[i, a]] * values[a]
             top = max(top, values[a])
-            if active[i, a] == truths[i]:
+            if active[i, a] == blocks.truths[i]:
                 truth = a
                 mean += values[a]
-        gaps[i] = max(weight * (top - mean), 0.0)
-        total += gaps[i]
-        curvature = weight * inv_lam_n * norms[i]
+        blocks.gap[i] = max(weight * (top - mean), 0.0)
+        total += blocks.gap[i]
+        curvature = weight * inv_lam_n * blocks.norms[i]
         for a in range(n_few):
             values[a] = beta[i, active[i, a]] + (values[a] - top) / curvature
         tau = threshold(values, n_few, truth)
-        linear[i] = 0.0
+        blocks.linear[i] = 0.0
         for a in range(n_few):
             k = active[i, a]
             new = max(values[a] - tau, -1.0 if a == truth else 0.0)
             change[a] = beta[i, k] - new
             beta[i, k] = new
-            linear[i] += new * costs[a]
+            blocks.linear[i] += new * costs[a]
         add_few(problem.data, i, active, n_few, change, weight * inv_lam_n, w)
     return total
 
@@ -281,13 +275,16 @@ class SDCA(Solver):
         whole, mean = self._pass(problem, state, whole_pass, rng.permutation(n), state.w_mean)
         state.w_mean = cast(np.ndarray, mean)
         moving = np.flatnonzero((state.gap > STILL * whole / n) & (state.n_active > 1))
-        for _ in range(self.repeats):
-            if len(moving) == 0:
-                break
-            rest, _ = self._pass(problem, state, few_pass, rng.permutation(moving), None)
+        n_left = self.repeats
+        while n_left > 0 and len(moving) > 0:
+            # Several sweeps a call where the blocks are few: a call costs some ten visits.
+            n_sweeps = min(max(512 // len(moving), 1), 5, n_left)
+            order = np.concatenate([rng.permutation(moving) for _ in range(n_sweeps)])
+            rest = self._pass(problem, state, few_pass, order, None)[0] / n_sweeps
             if rest <= ENOUGH * whole:
                 break
             moving = moving[state.gap[moving] > STILL * rest / len(moving)]
+            n_left -= n_sweeps
         dual, estimate = self._dual(problem, state), whole / n
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
@@ -304,15 +301,14 @@ class SDCA(Solver):
     ) -> tuple[float, np.ndarray | None]:
         run = problem.bind(function)
         inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
-        norms = problem.remember(listed_norms)
+        blocks = Blocks(
+            state.beta, state.linear, state.gap, state.active, state.n_active, state.room,
+            problem.truths, problem.remember(listed_norms),
+        )  # fmt: skip
         desk = problem.desk().theta if function is whole_pass else problem.desk().y
 
         def call(first: int, last: int) -> float:
-            return run(
-                problem.view, order, first, last, inv_lam_n, norms, state.w, state.beta,
-                problem.truths, state.linear, state.gap, state.active, state.n_active, state.room,
-                desk,
-            )  # fmt: skip
+            return run(problem.view, order, first, last, inv_lam_n, state.w, blocks, desk)
 
         problem.n_oracle_calls += len(order)
         return run_strides(call, len(order), state.w, mean)
