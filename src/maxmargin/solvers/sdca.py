@@ -40,8 +40,8 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.averaging import run_strides
 from maxmargin.solvers.base import Progress, Solver, State
 
-#: Outputs whose coefficient is zero but would be positive, were it larger by this, stay active.
-NEAR = 0.1
+#: Outputs without mass stay active if they would have some, were their value larger by this.
+NEAR = 0.3
 
 #: A block moves while its gap is above this share of the mean; the moving ones are gone over until
 #: the sum of their gaps is below that share of what it was.
@@ -172,7 +172,7 @@ def whole_pass(
             change[k] = beta[i, k] - new
             beta[i, k] = new
             blocks.linear[i] += new * costs[k]  # the truth costs nothing
-            if over > floor - NEAR:
+            if over > floor - NEAR / curvature:
                 active[i, n_active[i]] = k
                 n_active[i] += 1
         add_listed(problem.data, i, change, weight * inv_lam_n, w)

@@ -125,24 +125,38 @@ def _add_outer_csr(features, row, mass, scale, W):
 
 @implements(score_few, Dense)
 def _score_few_dense(features, row, labels, place, n_few, W, out):
+    values = features.values
+    n_columns = values.shape[1]
+    n_fours = n_columns - n_columns % 4
     for a in range(n_few):
-        out[a] = 0.0
-    for f in range(features.values.shape[1]):
-        x = np.float64(features.values[row, f])
-        if x != 0.0:
-            for a in range(n_few):
-                out[a] += x * W[f, labels[place, a]]
+        label = labels[place, a]
+        sum0 = sum1 = sum2 = sum3 = 0.0
+        for f in range(0, n_fours, 4):
+            sum0 += np.float64(values[row, f]) * W[f, label]
+            sum1 += np.float64(values[row, f + 1]) * W[f + 1, label]
+            sum2 += np.float64(values[row, f + 2]) * W[f + 2, label]
+            sum3 += np.float64(values[row, f + 3]) * W[f + 3, label]
+        for f in range(n_fours, n_columns):
+            sum0 += np.float64(values[row, f]) * W[f, label]
+        out[a] = (sum0 + sum1) + (sum2 + sum3)
 
 
 @implements(score_few, Csr)
 def _score_few_csr(features, row, labels, place, n_few, W, out):
+    values, indices = features.values, features.indices
+    first, end = features.indptr[row], features.indptr[row + 1]
+    fours_end = end - (end - first) % 4
     for a in range(n_few):
-        out[a] = 0.0
-    for entry in range(features.indptr[row], features.indptr[row + 1]):
-        x = np.float64(features.values[entry])
-        f = features.indices[entry]
-        for a in range(n_few):
-            out[a] += x * W[f, labels[place, a]]
+        label = labels[place, a]
+        sum0 = sum1 = sum2 = sum3 = 0.0
+        for e in range(first, fours_end, 4):
+            sum0 += np.float64(values[e]) * W[indices[e], label]
+            sum1 += np.float64(values[e + 1]) * W[indices[e + 1], label]
+            sum2 += np.float64(values[e + 2]) * W[indices[e + 2], label]
+            sum3 += np.float64(values[e + 3]) * W[indices[e + 3], label]
+        for e in range(fours_end, end):
+            sum0 += np.float64(values[e]) * W[indices[e], label]
+        out[a] = (sum0 + sum1) + (sum2 + sum3)
 
 
 @implements(row_product, Dense)
