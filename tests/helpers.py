@@ -75,7 +75,7 @@ class Tiny:
 
 def structure_fits(kind: type, needs: frozenset[str]) -> bool:
     """Tell whether data of a type provide what a solver needs, the surrogate apart."""
-    return needs - {"convex", "unit_slope"} <= provided_by(kind)
+    return needs - {"convex", "linear", "unit_slope"} <= provided_by(kind)
 
 
 def tiny_multiclass(

@@ -446,7 +446,6 @@ class Tree:
         (np.arange(2), np.arange(2), "01"),
         ([1], [1], 1),
     ],
-    ids=str,
 )
 def test_outputs_are_compared_by_value(a, b, other):
     assert same(a, b) and same(b, a) and not same(a, other) and not same(other, a)

@@ -153,6 +153,7 @@ def n_threads(n_jobs: Any) -> int:
 #: What a solver may need, in the words of errors; other needs go by their own names.
 _WORDS = {
     "convex": "a loss that is convex",
+    "linear": "a loss that is affine in the margin error",
     "unit_slope": "a loss of slope 1",
     "listed": "outputs that can be listed",
 }
@@ -170,10 +171,9 @@ def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> 
     >>> from maxmargin.surrogates import MarginRescaling
     >>> check_fit_together(SDCA(), MarginRescaling(), object())
     Traceback (most recent call last):
-    ValueError: SDCA needs outputs that can be listed, which object does not provide. Solvers that \
-fit: bcfw, one_slack, n_slack, sgd, perceptron.
+    ValueError: SDCA needs outputs that can be listed, which object does not provide. ...
     """
-    flags = {"convex": "is_convex", "unit_slope": "has_unit_slope"}
+    flags = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
     met = {need for need, flag in flags.items() if getattr(surrogate, flag, False)}
     met |= set(getattr(structure, "provides", ()))
     lacking = sorted(solver.needs - met)

@@ -99,7 +99,7 @@ class BlockFrankWolfe(Solver):
 
     name: ClassVar[str] = "bcfw"
     state_class: ClassVar[type[State]] = BlockState
-    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+    needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear"})
 
     def __post_init__(self) -> None:
         if self.step not in _KINDS:

@@ -61,7 +61,7 @@ class NSlack(Solver):
 
     name: ClassVar[str] = "n_slack"
     state_class: ClassVar[type[State]] = BlockState
-    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+    needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear"})
 
     def __post_init__(self) -> None:
         if not 0.0 < self.accuracy < 1.0:

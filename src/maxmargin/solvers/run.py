@@ -230,7 +230,7 @@ class _Loop:
             self.tally.offer(w, primal)
             if math.isfinite(dual):
                 self.tally.dual = max(self.tally.dual, dual)
-        # A certificate costs about half a pass: look at passes 1, 2, 3, ... 8, 10, 12, 15, ... and
+        # A certificate costs about half a pass: look at passes 1, 2, ..., 8, 10, 12, 15, ... and
         # when the running sum says so.
         self.tally.next_check = self.n_passes + max(1, self.n_passes // 4)
         return lowest
