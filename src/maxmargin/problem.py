@@ -116,6 +116,8 @@ class Problem:
         if n_examples < 1:
             raise ValueError("There must be at least one example to train on, got none.")
         weight = np.ones(n_examples) if sample_weight is None else np.asarray(sample_weight, float)
+        if weight.shape != (n_examples,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
+            raise ValueError(f"sample_weight must be {n_examples} finite numbers >= 0.")
         search = Direct(1.0, 1.0) if search is None else search
         self.view = View(data, cost, surrogate, search, weight)
         self.n_examples = int(n_examples)
@@ -126,6 +128,11 @@ class Problem:
         self.n_oracle_calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
         self.truths = truths(data)
+        if len(self.sizes) != n_examples or len(self.truths) != self.sizes.sum():
+            raise ValueError(
+                f"The data have {len(self.sizes)} examples and {len(self.truths)} cells of true "
+                f"outputs; expected {n_examples} and {self.sizes.sum()}."
+            )
         self._desks: list[Desk] = []
         self._known: dict[str, Any] = {}
 

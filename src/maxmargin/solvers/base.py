@@ -89,6 +89,14 @@ class Solver(ABC):
         """Change a state that was made at regularisation `lam` to the problem's own."""
         return  # nothing in the state depends on it, unless a solver says so
 
+    def repair(self, problem: Problem, state: State) -> None:
+        """Make a state consistent that a pass in plain Python was torn out of.
+
+        A compiled pass cannot be interrupted; that of a user's structure can, between any two
+        lines. Called after an interrupt, before anything is read off the state.
+        """
+        return  # nothing in the state depends on another part, unless a solver says so
+
     def parameters(self) -> dict[str, Any]:
         """Return the options that make an equal solver."""
         return asdict(self)

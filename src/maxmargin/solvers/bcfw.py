@@ -20,6 +20,7 @@ from maxmargin.solvers.blocks import (
     dual_value,
     make_room,
     new_blocks,
+    normalize,
     primal_weights,
     visit_blocks,
 )
@@ -58,6 +59,18 @@ class BlockState(State):
         state.n_passes = int(arrays["n_passes"])
         state.w_mean = arrays["w_mean"].copy()
         return state
+
+
+#: Most visits of one example a pass, under gap sampling: each needs room for one more plane.
+MOST_VISITS = 8
+
+
+def _at_most(most: int, order: np.ndarray) -> np.ndarray:
+    """Leave out what stands in `order` more than so often."""
+    by_example = np.argsort(order, kind="stable")
+    examples = order[by_example]
+    earlier = np.arange(len(order)) - np.searchsorted(examples, examples)
+    return order[np.sort(by_example[earlier < most])]
 
 
 @dataclass(frozen=True)
@@ -140,7 +153,7 @@ class BlockFrankWolfe(Solver):
         # Known gaps go stale: every fifth pass looks at everyone again.
         if self.sampling == "shuffle" or state.n_passes % 5 == 0 or not gap.sum() > 0.0:
             return rng.permutation(n)
-        return rng.choice(n, size=n, p=gap / gap.sum())
+        return _at_most(MOST_VISITS, rng.choice(n, size=n, p=gap / gap.sum()))
 
     def _visit(
         self,
@@ -183,7 +196,13 @@ class BlockFrankWolfe(Solver):
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""
         state = cast(BlockState, state)
-        state.w = primal_weights(problem, state.blocks)
-        state.w_mean = np.zeros(0)
+        self.repair(problem, state)
         state.n_passes = 0
         state.blocks.gap[:] = np.inf
+
+    def repair(self, problem: Problem, state: State) -> None:
+        """Let the coefficients of each block sum to 1, and w be the sum of blocks."""
+        state = cast(BlockState, state)
+        normalize(state.blocks)
+        state.w = primal_weights(problem, state.blocks)
+        state.w_mean = np.zeros(0)

@@ -146,6 +146,15 @@ def dual_value(problem: Problem, blocks: Blocks, w: np.ndarray) -> float:
     return linear_term - 0.5 * problem.lam * float(w @ w)
 
 
+def normalize(blocks: Blocks) -> None:
+    """Let the coefficients of each block sum to 1 exactly; the truth takes what is missing."""
+    alpha = np.where(in_use(blocks), np.maximum(blocks.planes[:, ALPHA], 0.0), 0.0)
+    sums = np.add.reduceat(alpha, blocks.start[:-1])
+    alpha /= np.repeat(np.maximum(sums, 1.0), capacity(blocks))
+    alpha[blocks.start[:-1]] += np.maximum(1.0 - sums, 0.0)
+    blocks.planes[:, ALPHA] = alpha
+
+
 def primal_weights(problem: Problem, blocks: Blocks) -> np.ndarray:
     """Return w summed from the blocks anew."""
     w = np.zeros(problem.n_weights)
@@ -219,7 +228,6 @@ def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, de
     blocks.planes[row, SLOPE] = slope
     blocks.planes[row, OFFSET] = offset
     blocks.planes[row, IDLE] = 0.0
-    blocks.count[i] = count + 1
     # Every inner product with the new plane at once: h under the potentials of Psi_i(y) is
     # -<Psi_i(y), .>.
     room = blocks.start[i + 1] - blocks.start[i]
@@ -229,6 +237,8 @@ def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, de
         product = -margin_error(problem.data, i, desk.theta_difference, blocks.outputs, at)
         blocks.gram[blocks.square[i] + count * room + p] = product
         blocks.gram[blocks.square[i] + p * room + count] = product
+    # At last, so that an interrupt finds a whole plane or none.
+    blocks.count[i] = count + 1
     return count
 
 

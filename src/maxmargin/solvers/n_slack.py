@@ -23,6 +23,7 @@ from maxmargin.solvers.blocks import (
     dual_value,
     make_room,
     new_blocks,
+    normalize,
     primal_weights,
     visit_blocks,
 )
@@ -152,7 +153,12 @@ class NSlack(Solver):
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""
+        self.repair(problem, state)
+
+    def repair(self, problem: Problem, state: State) -> None:
+        """Let the coefficients of each block sum to 1, and w be the sum of blocks."""
         state = cast(BlockState, state)
+        normalize(state.blocks)
         state.w = primal_weights(problem, state.blocks)
 
 

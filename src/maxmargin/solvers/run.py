@@ -194,6 +194,8 @@ class _Loop:
                 if time_budget is not None and self.seconds >= time_budget:
                     return "time_budget"
         except KeyboardInterrupt:
+            if not self.problem.is_compiled:
+                self.solver.repair(self.problem, self.state)
             return "interrupted"
         return "max_iter"
 
@@ -258,6 +260,8 @@ class _Loop:
                 tally.primal = (
                     self.solver.primal(self.problem, tally.w) if self.solver.minimizes else math.nan
                 )
+                if status == "converged" and relative(tally.gap, tally.primal) > self.tol:
+                    status = "patience"  # the weights that scored best are not those that converged
             elif not self.solver.minimizes:
                 tally.w, tally.primal = (
                     self.solver.iterates(self.problem, self.state)[0][0],

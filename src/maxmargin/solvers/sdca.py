@@ -324,11 +324,19 @@ class SDCA(Solver):
         return [(state.w_mean, math.nan), last] if len(state.w_mean) else [last]
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
-        """Keep the coefficients; w = their sum is in inverse proportion to lam."""
+        """Keep w where lam falls, by giving the truths more mass; keep the coefficients else."""
+        state = cast(ListedState, state)
+        share = min(problem.lam / lam, 1.0)
+        state.beta *= share
+        state.linear *= share
+        self.repair(problem, state)
+        state.gap[:] = np.inf
+
+    def repair(self, problem: Problem, state: State) -> None:
+        """Sum w from the coefficients anew."""
         state = cast(ListedState, state)
         state.w = np.zeros(problem.n_weights)
         inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
         run = problem.bind(sum_listed)
         run(problem.view, inv_lam_n, state.beta, state.room[2], state.w)
         state.w_mean = np.zeros(0)
-        state.gap[:] = np.inf

@@ -25,7 +25,7 @@ from maxmargin.generic import (
     workspace,
 )
 from maxmargin.inference.chain_best import best_path
-from maxmargin.structures.features import as_features, frozen
+from maxmargin.structures.features import as_features, check_labels, frozen
 
 
 class ChainLayout(NamedTuple):
@@ -93,14 +93,30 @@ def chain_data(
     edge_barrier: Any = None,
     node_barrier: Any = None,
 ) -> ChainData:
-    """Wrap validated stacked features and encoded labels."""
+    """Wrap stacked features, finite numbers, and labels encoded as 0 .. n_labels - 1."""
     n_labels = layout.n_labels
+    check_labels(labels, X.shape[0], n_labels)
+    steps = np.diff(offsets)
+    if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != X.shape[0] or (steps < 1).any():
+        raise ValueError(
+            f"offsets must rise from 0 to {X.shape[0]}, the number of rows of X; a sequence has a "
+            f"position at least."
+        )
+    if X.shape[1] != layout.n_columns:
+        raise ValueError(f"X has {X.shape[1]} columns but the layout {layout.n_columns}.")
     if borders is None:
         borders = np.ones((len(offsets) - 1, 2))
     if edge_barrier is None:
         edge_barrier = np.zeros((n_labels + 2, n_labels))
     if node_barrier is None:
         node_barrier = np.zeros((0, n_labels))
+    for name, array, shape in (
+        ("borders", borders, (len(offsets) - 1, 2)),
+        ("edge_barrier", edge_barrier, (n_labels + 2, n_labels)),
+        ("node_barrier", node_barrier, (len(node_barrier) and X.shape[0], n_labels)),
+    ):
+        if np.shape(array) != shape:
+            raise ValueError(f"{name} must have the shape {shape}, got {np.shape(array)}.")
     return ChainData(
         as_features(X),
         frozen(offsets, np.int64),

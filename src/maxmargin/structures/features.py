@@ -40,6 +40,17 @@ def frozen(array: Any, dtype: Any) -> np.ndarray:
     return view
 
 
+def check_labels(labels: Any, n_rows: int, n_labels: int) -> None:
+    """Refuse labels that compiled code, which does not check bounds, must not be given."""
+    labels = np.asarray(labels)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"There must be {n_rows} labels, a row of X each; got {labels.shape}.")
+    if len(labels) and not (labels.min() >= 0 and labels.max() < n_labels):
+        raise ValueError(
+            f"Labels must be encoded as 0 to {n_labels - 1}; got {labels.min()} to {labels.max()}."
+        )
+
+
 def as_features(X: Any) -> Dense | Csr:
     """Wrap a validated dense matrix or CSR matrix."""
     dtype = np.float32 if X.dtype == np.float32 else np.float64

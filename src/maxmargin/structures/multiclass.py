@@ -32,7 +32,7 @@ from maxmargin.generic import (
     truths,
     workspace,
 )
-from maxmargin.structures.features import as_features, frozen, squared_norms
+from maxmargin.structures.features import as_features, check_labels, frozen, squared_norms
 
 
 class MulticlassData(NamedTuple):
@@ -52,7 +52,8 @@ class ClassPotentials(NamedTuple):
 
 
 def multiclass_data(X: Any, labels: Any, n_labels: int, bias: bool = True) -> MulticlassData:
-    """Wrap a validated matrix and encoded labels."""
+    """Wrap a matrix of finite numbers and labels encoded as 0 .. n_labels - 1."""
+    check_labels(labels, X.shape[0], n_labels)
     return MulticlassData(
         as_features(X), frozen(labels, np.int32), int(X.shape[1]), int(n_labels), int(bias)
     )
