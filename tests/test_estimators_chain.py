@@ -335,6 +335,19 @@ def test_minus_one_is_a_label_where_classes_say_so(data):
         ChainSVM().fit(X, signs)
 
 
+@pytest.mark.parametrize("number", [float, np.float32, np.float64])
+def test_minus_one_of_any_type_of_number_is_unknown(data, number):
+    X, Y = data
+    Y = [y.copy() for y in Y]
+    Y[0][:] = -1
+    whole = ChainSVM(random_state=0, tol=1e-2).fit(X, Y)
+    model = ChainSVM(random_state=0, tol=1e-2).fit(X, [[number(label) for label in y] for y in Y])
+    assert model.classes_.tolist() == [0.0, 1.0, 2.0]
+    assert np.array_equal(model.coef_, whole.coef_)
+    named = ChainSVM(classes=[-1.0, 0.0, 1.0, 2.0], random_state=0, tol=1e-2)
+    assert named._encode(X, Y, reset=True).n_examples == len(X)
+
+
 def test_unknown_labels_cut_a_sequence_in_training():
     X, Y = make_data(n=5, longest=4)
     Y = [y.astype(object) for y in Y]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,11 +80,13 @@ def encode(flat: list[Any], offsets: np.ndarray, labels: Labels, name: str = "Y"
 
 def _known_rows(flat: list[Any], index: Mapping[Any, int]) -> list[int]:
     # The string "-1" is a label like any other, and so is -1 where the classes name it.
-    marks = (None,) if UNKNOWN in index else (None, UNKNOWN)
+    if UNKNOWN in index:
+        return [row for row, label in enumerate(flat) if label is not None]
     return [
         row
         for row, label in enumerate(flat)
-        if not (label is None or (isinstance(label, (int, np.integer)) and label in marks))
+        if isinstance(label, str)  # first, since most labels are
+        or not (label is None or (isinstance(label, Real) and label == UNKNOWN))
     ]
 
 
