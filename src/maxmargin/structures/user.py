@@ -149,11 +149,11 @@ class UserData:
         if Y is not None and len(X) != len(Y):
             raise ValueError(f"X has {len(X)} samples but Y has {len(Y)}.")
         self.structure = structure
-        self.X = X
+        self.X = _samples(X)
         self.truths = np.array([Box(None) for _ in range(len(X))], dtype=object)
         self._cache: OrderedDict[int, tuple[Box, Features, int]] = OrderedDict()
         self._cached_bytes = 0
-        for i, y in enumerate(() if Y is None else Y):
+        for i, y in enumerate(() if Y is None else _samples(Y)):
             if y is None:
                 raise ValueError(f"Y[{i}] is None; every sample needs a true output.")
             box = self.truths[i] = Box(y)
@@ -199,6 +199,12 @@ class UserData:
                 f"cost must return a finite number >= 0, but for sample {i} it returned {number!r}."
             )
         return number
+
+
+def _samples(values: Any) -> list[Any]:
+    """Return samples by their place, also where [] goes by a label, as it does in pandas."""
+    rows = values.iloc if hasattr(values, "iloc") else values
+    return [rows[i] for i in range(len(values))]
 
 
 def count_features(structure: Any) -> int:
