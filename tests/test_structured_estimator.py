@@ -18,7 +18,7 @@ from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.structured import STORED, StructuredSVM, register_structure
 from maxmargin.problem import Problem, lam_from_C
 from maxmargin.solvers import SOLVERS, BlockFrankWolfe
-from maxmargin.structures import OwnCost, UserData, multiclass_data
+from maxmargin.structures import OwnCost, UserData, chain_data, chain_layout, multiclass_data
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing import optimum
 from maxmargin.testing.tiny import Agreement
@@ -109,6 +109,36 @@ def test_outputs_may_be_any_objects(rng):
     model = StructuredSVM(Sorting(), C=100.0, random_state=0).fit(X, Y)
     assert all(np.array_equal(p, y) for p, y in zip(model.predict(X), Y, strict=True))
     assert model.score(X, Y) == 1.0
+
+
+class LabelledRows:
+    """Rows as pandas has them: [] goes by label, iloc and iteration by place."""
+
+    def __init__(self, values, labels):
+        self.values = list(values)
+        self.labels = list(labels)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __getitem__(self, label):
+        return self.values[self.labels.index(label)]
+
+    @property
+    def iloc(self):
+        return self.values
+
+
+def test_samples_are_taken_by_place_whatever_their_labels(data):
+    X, Y = data
+    backwards = range(len(Y))[::-1]
+    plain = agreement(C=0.1).fit(X, Y)
+    labelled = agreement(C=0.1).fit(LabelledRows(X, backwards), LabelledRows(Y, backwards))
+    np.testing.assert_array_equal(labelled.coef_, plain.coef_)
+    assert labelled.predict(LabelledRows(X, backwards)) == plain.predict(X)
 
 
 def test_cloning_and_searching(data):
@@ -204,6 +234,43 @@ def test_a_compiled_structure_without_a_cost(grades):
 
     with pytest.raises(ValueError, match=r"cost is None, but the structure has no method cost"):
         StructuredSVM(Free(["low", "mid", "high"])).fit(*grades)
+
+
+class Rated(Ordinal):
+    """Says that something else than the labels are the true outputs."""
+
+    def __init__(self, codes, n_classes=3):
+        super().__init__(["low", "mid", "high"])
+        self.codes = codes
+        self.classes = self.grades[:n_classes]
+
+    def data(self, X, Y):
+        return super().data(X, None)._replace(grades=np.array(self.codes, dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    ("codes", "cost", "message"),
+    [
+        ([0, 1], None, r"truths has 2 cells, but output_sizes adds up to 3"),
+        ([0, 1, 2, 1], None, r"truths has 4 cells, but output_sizes adds up to 3"),
+        ([0, 3, 1], "hamming", r"truths\[1\] is 3, but the structure has 3 classes"),
+        ([0, 1, -1], "hamming", r"truths\[2\] is -1, but the structure has 3 classes"),
+    ],
+)
+def test_true_outputs_that_do_not_fit_the_tables(codes, cost, message):
+    X = np.ones((3, 2))
+    with pytest.raises(ValueError, match=message):
+        StructuredSVM(Rated(codes), cost=cost).fit(X, ["low"] * 3)
+
+
+def test_outputs_have_at_least_one_cell():
+    class Sized(Ordinal):
+        def data(self, X, Y):
+            data = chain_data(np.asarray(X), [0, 1, 2, 3], np.zeros(3), chain_layout(2, 3))
+            return data._replace(offsets=np.array([0, 2, 2, 3]))
+
+    with pytest.raises(ValueError, match=r"output_sizes\[1\] is 0; an output has at least one"):
+        StructuredSVM(Sized(["a", "b", "c"]), cost="hamming").fit(np.ones((3, 2)), ["a"] * 3)
 
 
 def test_built_in_data_serve_too(data):

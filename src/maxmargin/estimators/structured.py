@@ -23,7 +23,7 @@ from maxmargin.generic import (
 )
 from maxmargin.persistence import register
 from maxmargin.structures import OwnCost, UserData
-from maxmargin.structures.compiled import check_cost_fits, check_data
+from maxmargin.structures.compiled import check_cost_fits, check_data, check_labels
 
 __all__ = ["StructuredSVM", "register_structure"]
 
@@ -277,6 +277,7 @@ callbacks, verbose
                     f"cost={self.cost!r} needs to know the labels, but the structure has no "
                     "attribute classes; give it one, or a method cost(data) and cost=None."
                 )
+            check_labels(data, len(self.structure.classes))
             tables = resolve_cost(self.cost).tables(
                 np.asarray(self.structure.classes), np.asarray(output_sizes(data))
             )

@@ -64,6 +64,26 @@ def check_data(data: Any, n_examples: int) -> None:
     n_found = len(output_sizes(data))
     if n_found != n_examples:
         raise ValueError(f"structure.data made {n_found} examples of {n_examples} inputs.")
+    sizes = np.asarray(output_sizes(data))
+    empty = np.flatnonzero(sizes < 1)
+    if len(empty):
+        i = empty[0]
+        raise ValueError(f"output_sizes[{i}] is {sizes[i]}; an output has at least one cell.")
+    n_cells = len(truths(data))
+    if n_cells != sizes.sum():
+        raise ValueError(f"truths has {n_cells} cells, but output_sizes adds up to {sizes.sum()}.")
+
+
+def check_labels(data: Any, n_labels: int) -> None:
+    """Refuse true outputs that are no indices of the classes: compiled code checks no bounds."""
+    cells = np.asarray(truths(data))
+    outside = np.flatnonzero((cells < 0) | (cells >= n_labels))
+    if len(outside):
+        i = outside[0]
+        raise ValueError(
+            f"truths[{i}] is {cells[i]}, but the structure has {n_labels} classes: a cost of ours "
+            f"needs indices of them, 0 to {n_labels - 1}."
+        )
 
 
 def check_cost_fits(data: Any, cost: Any) -> None:
