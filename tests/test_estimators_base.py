@@ -416,6 +416,14 @@ def test_path_checks_Cs(data, Cs):
         svm().path(*data, Cs)
 
 
+def test_path_folds_know_all_labels(data):
+    X, y = data
+    y = np.where(np.arange(60) == 0, 9, y)  # in one fold only
+    path = svm().path(X, y, [0.01, 0.1], cv=KFold(3))
+    assert path.scores.shape == (2, 3) and np.isfinite(path.scores).all()
+    assert path.estimators[0].classes is None
+
+
 # -- files ---------------------------------------------------------------------------------------
 
 

@@ -69,16 +69,24 @@ def regularization_path(
         return path
     target = estimator._stratification(Y)
     splitter = check_cv(cv, target, classifier=target is not None)
+    learner = _knowing_all_labels(estimator, fitted[0])
     columns = []
     for train, test in splitter.split(np.zeros(len(Y)), target):
         weight = None if sample_weight is None else np.asarray(sample_weight)[train]
         held_out = _safe_indexing(X, test), _safe_indexing(Y, test)
         fold = fit_along(
-            estimator, _safe_indexing(X, train), _safe_indexing(Y, train), values, weight
+            learner, _safe_indexing(X, train), _safe_indexing(Y, train), values, weight
         )
         columns.append([check_scoring(each, scoring=scoring)(each, *held_out) for each in fold])
     path.scores = np.array(columns).T
     return path
+
+
+def _knowing_all_labels(estimator: Any, fitted: Any) -> Any:
+    """Return the estimator for folds, whose training parts may lack a label that others have."""
+    if getattr(estimator, "classes", fitted) is not None:  # named already, or no such parameter
+        return estimator
+    return clone(estimator).set_params(classes=fitted.classes_)
 
 
 def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any) -> list[Any]:
