@@ -424,6 +424,34 @@ def test_path_folds_know_all_labels(data):
     assert path.estimators[0].classes is None
 
 
+def test_path_ends_where_it_is_interrupted(data):
+    n_passes = []
+
+    def interrupt(event):
+        n_passes.append(event.record.pass_)
+        if len(n_passes) == 4:
+            raise KeyboardInterrupt
+
+    params = {"tol": 0.0, "max_iter": 3}
+    path = svm(callbacks=[interrupt], **params).path(*data, [0.01, 0.1, 1.0], cv=3)
+    assert [result.status for result in path.results] == ["max_iter", "interrupted"]
+    assert path.Cs.tolist() == [0.01, 0.1] and len(path.estimators) == 2
+    assert path.scores is None and len(n_passes) == 4
+
+
+def test_path_interrupted_in_a_fold_keeps_the_folds_that_are_complete(data):
+    n_passes = []
+
+    def interrupt(event):
+        n_passes.append(event.record.pass_)
+        if len(n_passes) == 11:  # 2 Cs of 2 passes, on all examples and on each of three folds
+            raise KeyboardInterrupt
+
+    params = {"tol": 0.0, "max_iter": 2}
+    path = svm(callbacks=[interrupt], **params).path(*data, [0.01, 0.1], cv=3)
+    assert len(path.results) == 2 and path.scores.shape == (2, 1) and len(n_passes) == 11
+
+
 # -- files ---------------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ from maxmargin.estimators.path import PathResult, regularization_path
 from maxmargin.estimators.progress import ProgressLine
 from maxmargin.estimators.settings import check_settings, generator, n_threads
 from maxmargin.estimators.training import Training
-from maxmargin.estimators.warm import Memory, recall
+from maxmargin.estimators.warm import Memory, Start, recall
 from maxmargin.persistence import save_estimator
 from maxmargin.problem import lam_from_C
 from maxmargin.solvers import Result, run
@@ -141,13 +141,16 @@ class BaseSVM(Hooks, BaseEstimator):
         with self._unchanged_on_error():
             settings = check_settings(self)
             self._check_eval_set(eval_set)
-            before = (self._memory, self._layout()) if self._memory is not None else None
             training = self._encode(X, Y, sample_weight, reset=True)
             lam = lam_from_C(self.C, training.n_examples)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs)
             validate = None if eval_set is None else self._scorer(*eval_set)
             snapshot = None if resume is None else read_checkpoint(resume, self, problem)
-            state, w = (None, None) if snapshot else recall(self, problem, settings.solver, before)
+            start, state, w = None, None, None
+            if self.warm_start:
+                start = Start.of(self, problem, settings.solver)
+                if snapshot is None:
+                    state, w = recall(self._memory, start, problem)
             rng = generator(self.random_state)
             result, state = run(
                 problem,
@@ -164,8 +167,8 @@ class BaseSVM(Hooks, BaseEstimator):
                 snapshot=snapshot,
             )
             self._memory = self._online = None
-            if self.warm_start:
-                self._memory = Memory.of(problem, settings.solver, state, result)
+            if start is not None:
+                self._memory = Memory(start, state, result.w)
             if settings.solver.is_online:
                 self._online = online.OnlineRun(settings.solver, rng, state, lam, result)
             return self._adopt(result)
@@ -230,6 +233,8 @@ class BaseSVM(Hooks, BaseEstimator):
         sample_weight: Any = None,
     ) -> PathResult:
         """Fit clones along increasing C, each from the dual of the one before.
+
+        A fit that is interrupted ends the path; see `PathResult`.
 
         Parameters
         ----------

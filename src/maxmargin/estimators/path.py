@@ -22,6 +22,9 @@ from maxmargin.solvers import Result, State, run
 class PathResult:
     """Fits along C, in increasing order of C.
 
+    A path that was interrupted (Ctrl-C, or a callback that returned True) ends with the fit that
+    was, and is not scored; one interrupted in a fold has the scores of the folds before.
+
     Attributes
     ----------
     Cs : ndarray of shape (n_Cs,)
@@ -64,8 +67,8 @@ def regularization_path(
     if len(values) == 0:
         raise ValueError("Cs is empty; give at least one C.")
     fitted = fit_along(estimator, X, Y, values, sample_weight)
-    path = PathResult(values, [each.result_ for each in fitted], fitted)
-    if cv is None:
+    path = PathResult(values[: len(fitted)], [each.result_ for each in fitted], fitted)
+    if cv is None or _is_interrupted(fitted):
         return path
     target = estimator._stratification(Y)
     splitter = check_cv(cv, target, classifier=target is not None)
@@ -77,9 +80,15 @@ def regularization_path(
         fold = fit_along(
             learner, _safe_indexing(X, train), _safe_indexing(Y, train), values, weight
         )
+        if _is_interrupted(fold):
+            break
         columns.append([check_scoring(each, scoring=scoring)(each, *held_out) for each in fold])
-    path.scores = np.array(columns).T
+    path.scores = np.array(columns).T if columns else None
     return path
+
+
+def _is_interrupted(fitted: list[Any]) -> bool:
+    return bool(fitted[-1].result_.status == "interrupted")
 
 
 def _knowing_all_labels(estimator: Any, fitted: Any) -> Any:
@@ -90,7 +99,10 @@ def _knowing_all_labels(estimator: Any, fitted: Any) -> Any:
 
 
 def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any) -> list[Any]:
-    """Return one fitted estimator a C, each started from the dual of the one before."""
+    """Return one fitted estimator a C, each started from the dual of the one before.
+
+    The first that is interrupted is the last.
+    """
     worker = clone(estimator)
     settings = check_settings(worker)
     training = worker._encode(X, Y, sample_weight, reset=True)
@@ -116,4 +128,6 @@ def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any
             callbacks=worker._bound_callbacks(problem),
         )
         fitted.append(copy.copy(worker)._adopt(result))
+        if _is_interrupted(fitted):
+            break
     return fitted
