@@ -452,6 +452,11 @@ def test_path_interrupted_in_a_fold_keeps_the_folds_that_are_complete(data):
     assert len(path.results) == 2 and path.scores.shape == (2, 1) and len(n_passes) == 11
 
 
+def test_path_has_no_held_out_examples_for_patience(data):
+    with pytest.raises(ValueError, match="patience needs an eval_set"):
+        svm(patience=3).path(*data, [0.1])
+
+
 # -- files ---------------------------------------------------------------------------------------
 
 

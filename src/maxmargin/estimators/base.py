@@ -234,7 +234,8 @@ class BaseSVM(Hooks, BaseEstimator):
     ) -> PathResult:
         """Fit clones along increasing C, each from the dual of the one before.
 
-        A fit that is interrupted ends the path; see `PathResult`.
+        A fit that is interrupted ends the path; see `PathResult`. There is no `eval_set` here, so
+        `patience` must be None.
 
         Parameters
         ----------

@@ -66,6 +66,7 @@ def regularization_path(
     values = np.array(sorted({check_number(f"Cs[{i}]", C) for i, C in enumerate(Cs)}))
     if len(values) == 0:
         raise ValueError("Cs is empty; give at least one C.")
+    estimator._check_eval_set(None)
     fitted = fit_along(estimator, X, Y, values, sample_weight)
     path = PathResult(values[: len(fitted)], [each.result_ for each in fitted], fitted)
     if cv is None or _is_interrupted(fitted):
