@@ -171,6 +171,34 @@ def test_warm_start_keeps_the_dual_on_the_same_data(data):
         model.fit(X + 1.0, Y)
 
 
+class Closure(Agreement):
+    """Cannot be pickled, and counts what it is asked."""
+
+    def __init__(self):
+        super().__init__(3, 2)
+        self.hidden = lambda: None
+        self.n_calls = 0
+
+    def maximize(self, *arguments):
+        self.n_calls += 1
+        return super().maximize(*arguments)
+
+
+def test_warm_start_refuses_before_any_work_what_it_cannot_tell_apart(data):
+    model = StructuredSVM(Closure(), random_state=0, warm_start=True)
+    with pytest.raises(TypeError, match=r"warm_start=True .* Closure"):
+        model.fit(*data)
+    assert model.structure.n_calls == 0
+    assert model.set_params(warm_start=False).fit(*data).result_.status == "converged"
+
+
+def test_warm_start_with_another_structure_starts_anew(data):
+    model = agreement(warm_start=True).fit(*data)
+    model.set_params(structure=StoredAgreement(3, 2))
+    with pytest.warns(UserWarning, match="The classes or features differ"):
+        model.fit(*data)
+
+
 @pytest.mark.parametrize("solver", ONLINE)
 def test_partial_fit(solver, data):
     X, Y = data

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import joblib
 import numpy as np
 
 from maxmargin.problem import Problem
-from maxmargin.solvers import Result, Solver, State
+from maxmargin.solvers import Solver, State
+
+#: Where a run goes on, and weights to make use of where that is None.
+Recalled: TypeAlias = "tuple[State | None, np.ndarray | None]"
 
 
 def fingerprint(problem: Problem) -> str:
@@ -49,40 +52,53 @@ def _feed(hasher: Any, value: Any) -> None:
         hasher.update(str(joblib.hash(value)).encode())
 
 
+class Start(NamedTuple):
+    """What a fit is known by to the next one; taken before the run."""
+
+    fingerprint: str
+    layout: Any
+    solver: Solver
+    lam: float
+
+    @classmethod
+    def of(cls, estimator: Any, problem: Problem, solver: Solver) -> Start:
+        """Return it for a fit that is about to run."""
+        try:
+            mark = fingerprint(problem)
+        except Exception as error:  # whatever a user's object raises when it is pickled
+            structure = type(estimator._structure()).__name__
+            raise TypeError(
+                "warm_start=True tells data apart by a hash of them, for which the structure, X "
+                f"and Y must be picklable; with this {structure} they are not ({error})."
+            ) from error
+        return cls(mark, estimator._layout(), solver, problem.lam)
+
+
 @dataclass
 class Memory:
     """What a fit leaves for the next one."""
 
-    fingerprint: str
-    solver: Solver
-    lam: float
+    start: Start
     state: State
     w: np.ndarray
 
-    @classmethod
-    def of(cls, problem: Problem, solver: Solver, state: State, result: Result) -> Memory:
-        """Remember a fit."""
-        return cls(fingerprint(problem), solver, problem.lam, state, result.w)
 
-
-def recall(
-    estimator: Any, problem: Problem, solver: Solver, before: tuple[Memory, Any] | None
-) -> tuple[State | None, np.ndarray | None]:
+def recall(memory: Memory | None, start: Start, problem: Problem) -> Recalled:
     """Return (state, w) for a run to begin with; warn where the dual could not be kept."""
-    if before is None or not estimator.warm_start:
+    if memory is None:
         return None, None
-    memory, layout = before
-    if layout != estimator._layout():
+    before, solver = memory.start, start.solver
+    if before.layout != start.layout:
         _warn("The classes or features differ from those of the last fit: starting anew.")
         return None, None
-    if memory.solver != solver:
+    if before.solver != solver:
         _warn("The solver differs from that of the last fit: w is kept, the dual restarts.")
         return None, memory.w
-    if memory.fingerprint != fingerprint(problem):
+    if before.fingerprint != start.fingerprint:
         _warn("The data differ from those of the last fit: w is kept, the dual restarts.")
         return None, memory.w
-    if memory.lam != problem.lam:
-        solver.adapt(problem, memory.state, memory.lam)
+    if before.lam != start.lam:
+        solver.adapt(problem, memory.state, before.lam)
     return memory.state, None
 
 
