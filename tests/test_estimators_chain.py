@@ -421,6 +421,16 @@ def test_class_weight_multiplies_the_cost_of_positions(data):
     assert np.array_equal(balanced.coef_, named.coef_)
 
 
+def test_class_weights_that_leave_nothing(data):
+    X, Y = data
+    with pytest.raises(ValueError, match=r"class_weight .* every position"):
+        ChainSVM(class_weight=dict.fromkeys(range(3), 0.0)).fit(X, Y)
+    one = [i for i, y in enumerate(Y) if set(y.tolist()) == {1}]
+    weight = np.isin(np.arange(len(X)), one)
+    with pytest.raises(ValueError, match=r"class_weight .* every position"):
+        ChainSVM(class_weight={1: 0.0}).fit(X, Y, sample_weight=weight)
+
+
 def test_sample_weight_counts_an_example_as_often(data):
     X, Y = data
     n = len(X)

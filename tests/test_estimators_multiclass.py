@@ -134,6 +134,14 @@ def test_bad_class_weights(iris, class_weight, error, message):
         svm(class_weight=class_weight).fit(*iris)
 
 
+def test_class_weights_that_leave_nothing(iris):
+    X, y = iris
+    with pytest.raises(ValueError, match=r"class_weight .* every sample"):
+        svm(class_weight=dict.fromkeys(range(3), 0.0)).fit(X, y)
+    with pytest.raises(ValueError, match=r"class_weight .* every sample"):
+        svm(class_weight={0: 0.0}).fit(X, y, sample_weight=y == 0)
+
+
 def test_score_is_one_less_the_normalised_cost(iris):
     X, y = iris
     model = svm(C=1e-3, cost=CostMatrix([[0, 1, 4], [1, 0, 1], [2, 1, 0]])).fit(X, y)

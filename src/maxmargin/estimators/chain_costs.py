@@ -25,6 +25,11 @@ def weighted_cost(
             "such as cost='zero_one' does not have; leave one of them out."
         )
     factors = class_weights(class_weight, labels, codes, weight)
+    if not (factors[codes] * weight).any():
+        raise ValueError(
+            "class_weight times sample_weight is zero for every position: there is nothing to "
+            "learn from."
+        )
     return cost._replace(matrix=cost.matrix * factors[:, None])
 
 

@@ -191,6 +191,11 @@ callbacks, verbose
         if weighted:
             factors = class_weights(self.class_weight, self._labels, codes, weight)
             weight = weight * factors[codes]
+            if not weight.any():
+                raise ValueError(
+                    "class_weight times sample_weight is zero for every sample: there is nothing "
+                    "to learn from."
+                )
         data = multiclass_data(rows, codes, len(self.classes_), self._has_bias)
         cost = resolve_cost(self.cost).tables(self.classes_, np.ones(n_examples, dtype=np.int64))
         return Training(data, cost, n_examples, weight)
