@@ -549,3 +549,23 @@ def test_a_checkpoint_is_refused_elsewhere(data, tmp_path):
         svm().fit(X, y, resume=tmp_path / "model.mm")
     with pytest.raises(ValueError, match="every must be an integer >= 1"):
         Checkpoint(path, every=0)
+
+
+def test_a_checkpoint_compares_numbers_by_value(data, tmp_path):
+    path = tmp_path / "run.mm"
+    svm(C=1, max_iter=2, callbacks=[Checkpoint(path, every=1)]).fit(*data)
+    for C in (1.0, np.float32(1.0), np.int64(1)):
+        svm(C=C).fit(*data, resume=path)
+    with pytest.raises(ValueError, match="other parameters: fit_intercept"):
+        svm(C=1, fit_intercept=False).fit(*data, resume=path)
+
+
+def test_a_checkpoint_is_refused_with_another_eval_set(data, tmp_path):
+    X, y = data
+    path = tmp_path / "run.mm"
+    model = svm(max_iter=2, callbacks=[Checkpoint(path, every=1)])
+    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]))
+    for other in (None, (X[41:], y[41:]), (X[40:], y[:20])):
+        with pytest.raises(ValueError, match="another eval_set"):
+            svm().fit(X[:40], y[:40], eval_set=other, resume=path)
+    svm().fit(X[:40], y[:40], eval_set=(X[40:].tolist(), y[40:].tolist()), resume=path)

@@ -131,8 +131,8 @@ class BaseSVM(Hooks, BaseEstimator):
         eval_set : (X, Y) or None
             Held-out examples, scored after each pass; see `patience`.
         resume : path or None
-            A file that a `Checkpoint` wrote during a fit of these data with these parameters: go on
-            there, and end where that fit would have ended.
+            A file that a `Checkpoint` wrote during a fit of these data (`eval_set` included) with
+            these parameters: go on there, and end where that fit would have ended.
 
         Returns
         -------
@@ -142,10 +142,10 @@ class BaseSVM(Hooks, BaseEstimator):
             settings = check_settings(self)
             self._check_eval_set(eval_set)
             training = self._encode(X, Y, sample_weight, reset=True)
-            lam = lam_from_C(self.C, training.n_examples)
+            lam = lam_from_C(float(self.C), training.n_examples)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs)
             validate = None if eval_set is None else self._scorer(*eval_set)
-            snapshot = None if resume is None else read_checkpoint(resume, self, problem)
+            snapshot = None if resume is None else read_checkpoint(resume, self, problem, eval_set)
             start, state, w = None, None, None
             if self.warm_start:
                 start = Start.of(self, problem, settings.solver)
@@ -161,7 +161,7 @@ class BaseSVM(Hooks, BaseEstimator):
                 time_budget=self.time_budget,
                 state=state,
                 w=w,
-                callbacks=self._bound_callbacks(problem),
+                callbacks=self._bound_callbacks(problem, eval_set),
                 validate=validate,
                 patience=self.patience,
                 snapshot=snapshot,
@@ -262,11 +262,11 @@ class BaseSVM(Hooks, BaseEstimator):
             self._memory = self._online = None  # their arrays may be half changed
             raise
 
-    def _bound_callbacks(self, problem: Any) -> list[Any]:
+    def _bound_callbacks(self, problem: Any, eval_set: Any = None) -> list[Any]:
         callbacks = list(self.callbacks or ())
         if self.verbose:
             callbacks.append(ProgressLine(every_pass=self.verbose > 1))
-        return bind_callbacks(callbacks, self, problem)
+        return bind_callbacks(callbacks, self, problem, eval_set)
 
     def _check_eval_set(self, eval_set: Any) -> None:
         if self.patience is not None and eval_set is None:

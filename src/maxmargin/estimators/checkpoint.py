@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from maxmargin.estimators.settings import check_number
 from maxmargin.estimators.storage import params_to_state
 from maxmargin.estimators.warm import digest, fingerprint
@@ -44,7 +46,9 @@ class Checkpoint:
         self.path = path
         self.every = check_number("every", every, 1, closed=True, integer=True)
 
-    def bind(self, estimator: Any, problem: Problem) -> Callable[[Iteration], None]:
+    def bind(
+        self, estimator: Any, problem: Problem, eval_set: tuple[Any, Any] | None = None
+    ) -> Callable[[Iteration], None]:
         """Return the callback of one run."""
         if problem.truths.dtype == object:
             raise TypeError("Checkpoint: outputs that are Python objects cannot be written.")
@@ -53,6 +57,7 @@ class Checkpoint:
             "params": params_to_state(estimator),
             "layout": digest(estimator._layout()),
             "fingerprint": fingerprint(problem),
+            "eval_set": _eval_digest(estimator, eval_set),
         }
 
         def write_snapshot(event: Iteration) -> None:
@@ -64,15 +69,22 @@ class Checkpoint:
         return write_snapshot
 
 
-def bind_callbacks(callbacks: list[Any], estimator: Any, problem: Problem) -> list[Any]:
+def bind_callbacks(
+    callbacks: list[Any], estimator: Any, problem: Problem, eval_set: tuple[Any, Any] | None = None
+) -> list[Any]:
     """Return callbacks as `run` calls them; those with a method `bind` are told of the run."""
     return [
-        callback.bind(estimator, problem) if hasattr(callback, "bind") else callback
+        callback.bind(estimator, problem, eval_set) if hasattr(callback, "bind") else callback
         for callback in callbacks
     ]
 
 
-def read_checkpoint(path: str | os.PathLike[str], estimator: Any, problem: Problem) -> Snapshot:
+def read_checkpoint(
+    path: str | os.PathLike[str],
+    estimator: Any,
+    problem: Problem,
+    eval_set: tuple[Any, Any] | None = None,
+) -> Snapshot:
     """Return the run of a checkpoint, refused unless it is of this estimator and this problem."""
     document = read(path, kind="checkpoint")
     name, owner = repr(os.fspath(path)), document.meta["owner"]
@@ -88,6 +100,10 @@ def read_checkpoint(path: str | os.PathLike[str], estimator: Any, problem: Probl
     same_layout = owner["layout"] == digest(estimator._layout())
     if not same_layout or owner["fingerprint"] != fingerprint(problem):
         raise ValueError(f"{name} is of a run on other data, so it cannot be resumed on these.")
+    if owner.get("eval_set") != _eval_digest(estimator, eval_set):
+        raise ValueError(
+            f"{name} is of a run with another eval_set, whose scores its own would not go with."
+        )
     return Snapshot(document.meta["run"], document.arrays)
 
 
@@ -95,4 +111,33 @@ def _differ(a: Any, b: Any) -> bool:
     # A generator moves on while a run draws from it; the checkpoint has its state.
     if isinstance(a, dict) and isinstance(b, dict) and "rng_state" in a and "rng_state" in b:
         return False
-    return digest(a) != digest(b)
+    return digest(_plain(a)) != digest(_plain(b))
+
+
+def _eval_digest(estimator: Any, eval_set: tuple[Any, Any] | None) -> str | None:
+    """Return a hash of held-out examples, whatever kind of lists or arrays they came in."""
+    if eval_set is None:
+        return None
+    X, Y = eval_set
+    return digest((estimator._encode_inputs(X), _plain(list(Y))))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value such that equal ones have equal hashes: 1 and 1.0, arrays and lists."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        pairs = [(_plain(key), _plain(item)) for key, item in value.items()]
+        return ["dict", *sorted(pairs, key=repr)]
+    if isinstance(value, int) and not isinstance(value, bool) and value == _as_float(value):
+        return float(value)
+    return value
+
+
+def _as_float(value: int) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None

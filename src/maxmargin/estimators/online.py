@@ -33,7 +33,7 @@ def batch_lam(estimator: Any, solver: Solver, lam: float | None, n_total: int | 
         return check_number("lam", lam)
     if n_total is not None:
         return lam_from_C(
-            estimator.C, check_number("n_total", n_total, 1, closed=True, integer=True)
+            float(estimator.C), check_number("n_total", n_total, 1, closed=True, integer=True)
         )
     if solver.minimizes:
         raise ValueError(
