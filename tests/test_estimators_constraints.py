@@ -138,6 +138,49 @@ def test_allowed_labels_at_fit_change_what_competes():
     assert ChainSVM(random_state=0, tol=1e-2, classes=TAGS).fit(X, Y, allowed=allowed).coef_.any()
 
 
+@pytest.mark.parametrize("cost", ["hamming", "zero_one"])
+def test_fixed_labels_at_fit_are_those_that_alone_are_allowed(cost):
+    X, Y = make_tags()
+    fixed = [[tag if t % 2 else None for t, tag in enumerate(y)] for y in Y]
+    allowed = [[{tag} if t % 2 else None for t, tag in enumerate(y)] for y in Y]
+    fixed[0] = allowed[0] = None
+    fixed[1] = Y[1]
+    allowed[1] = [{tag} for tag in Y[1]]
+    model = ChainSVM(random_state=0, tol=1e-2, classes=TAGS, cost=cost)
+    by_fixed = model.fit(X, Y, fixed=fixed).result_
+    by_allowed = model.fit(X, Y, allowed=allowed).result_
+    assert np.array_equal(by_fixed.w, by_allowed.w)
+    assert not np.array_equal(by_fixed.w, model.fit(X, Y).result_.w)
+    assert not model.fit(X, Y, fixed=Y).coef_.any()
+
+
+def test_fixed_labels_that_are_not_the_true_ones():
+    X, Y = make_tags()
+    i = next(i for i, y in enumerate(Y) if len(y) > 1)
+    fixed = [None] * len(Y)
+    fixed[i] = [None, "B-X" if Y[i][1] != "B-X" else "O", *[None] * (len(Y[i]) - 2)]
+    message = rf"fixed\[{i}\]\[1\] is '{fixed[i][1]}', but Y\[{i}\]\[1\] is '{Y[i][1]}'"
+    with pytest.raises(ValueError, match=message):
+        ChainSVM(classes=TAGS).fit(X, Y, fixed=fixed)
+    fixed[i][1] = "Q"
+    with pytest.raises(ValueError, match=rf"fixed\[{i}\]\[1\] is 'Q', a label never seen"):
+        ChainSVM(classes=TAGS).fit(X, Y, fixed=fixed)
+    unknown = [*Y[:i], [Y[i][0], None, *Y[i][2:]], *Y[i + 1 :]]
+    fixed[i][1] = "O"
+    ChainSVM(classes=TAGS, tol=0.1).fit(X, unknown, fixed=fixed)
+
+
+def test_score_under_limits_is_that_of_predictions_under_them(tagger):
+    X, Y = make_tags(2, n=20)
+    fixed = [[tag if t == 0 else None for t, tag in enumerate(y)] for y in Y]
+    allowed = [[None if t == 0 else {tag, "O"} for t, tag in enumerate(y)] for y in Y]
+    for limits in ({}, {"fixed": fixed}, {"allowed": allowed}):
+        pairs = zip(Y, tagger.predict(X, **limits), strict=True)
+        wrong = [np.mean(np.array(y) != found) for y, found in pairs]
+        assert tagger.score(X, Y, **limits) == pytest.approx(1 - np.mean(wrong))
+    assert tagger.score(X, Y, fixed=Y) == 1.0
+
+
 def test_true_labels_that_are_forbidden_are_named():
     X, Y = make_tags()
     Y[3] = ["O", "I-X", "O"]

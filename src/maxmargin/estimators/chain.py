@@ -22,6 +22,7 @@ from maxmargin.estimators.chain_encoding import (
 from maxmargin.estimators.chain_outputs import for_each_sequence, split_weights
 from maxmargin.estimators.constraints import (
     Constraints,
+    check_fixed,
     find_breach,
     node_barrier,
     resolve_constraints,
@@ -194,9 +195,10 @@ class ChainSVM(BaseSVM):
         else:
             labels, layout = Labels(self.classes_), self._chain
         codes = encode(flat, offsets, labels)
+        check_fixed(limited.fixed, codes, offsets, labels.classes)
         barriers = Barriers(
             self._edge_barrier(labels.classes),
-            node_barrier(offsets, labels.classes, limited.allowed),
+            node_barrier(offsets, labels.classes, limited.allowed, limited.fixed),
         )
         weight = check_weights(sample_weight, len(offsets) - 1)
         training = chain_training(
@@ -301,6 +303,7 @@ class ChainSVM(BaseSVM):
         eval_set: tuple[Any, Any] | None = None,
         resume: str | os.PathLike[str] | None = None,
         allowed: Sequence[Any] | None = None,
+        fixed: Sequence[Any] | None = None,
     ) -> Self:
         """Learn from labelled sequences.
 
@@ -309,15 +312,20 @@ class ChainSVM(BaseSVM):
         X, Y : list of sequences and list of their labels
         sample_weight : array of shape (n_sequences,) or None
         eval_set : (X, Y) or None
-            Held-out sequences, scored after each pass; see `patience`.
+            Held-out sequences, scored after each pass; see `patience`. They are under the
+            parameter `constraints`, but `allowed` and `fixed` are for X alone.
         resume : path or None
             A file that a `Checkpoint` wrote during this very fit: go on there.
         allowed : list or None
             Which labels may stand where, one entry a sequence: None (any), a boolean array of shape
             (L, n_labels) in the order of `classes_`, or a list of L entries, each None or a
             collection of labels.
+        fixed : list or None
+            Labels that no other labelling may change, one entry a sequence: None, or L labels, None
+            or -1 where free. They must be those of Y; where Y is unknown, and the sequence cut,
+            they say nothing.
         """
-        return super().fit(Limited(X, allowed), Y, sample_weight, eval_set, resume)
+        return super().fit(Limited(X, allowed, fixed), Y, sample_weight, eval_set, resume)
 
     def predict(
         self, X: Any, *, fixed: Sequence[Any] | None = None, allowed: Sequence[Any] | None = None
@@ -334,6 +342,25 @@ class ChainSVM(BaseSVM):
             As in `fit`.
         """
         return super().predict(Limited(X, allowed, fixed))
+
+    def score(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        fixed: Sequence[Any] | None = None,
+        allowed: Sequence[Any] | None = None,
+    ) -> float:
+        """Return 1 - the mean of the cost as a share of the largest cost possible.
+
+        Parameters
+        ----------
+        X, fixed, allowed : as in `predict`, whose labels are scored
+        Y : list of labels; unknown ones cost nothing
+        sample_weight : array of shape (n_sequences,) or None
+        """
+        return super().score(Limited(X, allowed, fixed), Y, sample_weight)
 
     def predict_topk(
         self,

@@ -158,6 +158,22 @@ def node_barrier(
     return np.where(mask, 0.0, -np.inf)
 
 
+def check_fixed(fixed: Any, codes: np.ndarray, offsets: np.ndarray, classes: np.ndarray) -> None:
+    """Refuse fixed labels that are not the true ones, where these are known."""
+    if fixed is None:
+        return
+    flat = flatten_labels(fixed, offsets, "fixed", optional=True)
+    found = encode(flat, offsets, Labels(classes), "fixed")
+    bad = np.flatnonzero((found >= 0) & (codes >= 0) & (found != codes))
+    if len(bad):
+        i, t = place(offsets, bad[0])
+        names = classes.tolist()
+        raise ValueError(
+            f"fixed[{i}][{t}] is {names[found[bad[0]]]!r}, but Y[{i}][{t}] is "
+            f"{names[codes[bad[0]]]!r}."
+        )
+
+
 def _allowed_mask(entry: Any, i: int, offsets: np.ndarray, code: dict[Any, int]) -> np.ndarray:
     shape = (int(offsets[i + 1] - offsets[i]), len(code))
     if isinstance(entry, np.ndarray) and entry.dtype == bool:
