@@ -199,6 +199,19 @@ def test_warm_start_with_another_structure_starts_anew(data):
         model.fit(*data)
 
 
+def test_an_inexact_oracle_gives_no_certificate(data):
+    class Guessing(Agreement):
+        is_exact = False
+
+    result = StructuredSVM(Guessing(3, 2), random_state=0).fit(*data).result_
+    assert not result.is_certified and np.isnan(result.relative_gap)
+    assert np.isfinite(result.primal) and np.isfinite(result.dual)
+    assert all(np.isnan(record.gap) for record in result.history)
+    path = StructuredSVM(Guessing(3, 2), random_state=0).path(*data, Cs=[0.1, 1.0])
+    assert not any(result.is_certified for result in path.results)
+    assert agreement().fit(*data).result_.is_certified
+
+
 @pytest.mark.parametrize("solver", ONLINE)
 def test_partial_fit(solver, data):
     X, Y = data

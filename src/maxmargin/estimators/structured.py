@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +24,7 @@ from maxmargin.generic import (
     workspace,
 )
 from maxmargin.persistence import register
+from maxmargin.solvers import Result
 from maxmargin.structures import OwnCost, UserData
 from maxmargin.structures.compiled import check_cost_fits, check_data, check_labels
 
@@ -69,7 +72,9 @@ class StructuredSVM(BaseSVM):
         score_scale, cost_scale)`` and ``cost(y, y_true)``, see `maxmargin.structures.Structure`. Or
         compiled: ``data(X, Y)`` and ``decode(data, i, cells)``, see
         `maxmargin.structures.CompiledStructure`. Its attribute ``provides``, if it has one, names
-        what else it can do for solvers that need it, such as "listed" (see `Solver.needs`).
+        what else it can do for solvers that need it, such as "listed" (see `Solver.needs`). With
+        ``is_exact = False`` it says that its `maximize` may miss the best output: `result_` then
+        has no gap, its `primal` is a lower estimate, and "converged" is by that estimate.
     cost : None, str or object
         None is the structure's own cost, the only choice for a structure in plain Python.
     C, surrogate, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
@@ -196,6 +201,13 @@ callbacks, verbose
     def _unpack(self, w: np.ndarray) -> None:
         self.coef_ = w
         self.n_weights_ = len(w)
+
+    def _adopt(self, result: Result) -> Self:
+        if getattr(self.structure, "is_exact", True):
+            return super()._adopt(result)
+        # What an oracle overlooks is missing in the primal; the dual needs no best outputs.
+        history = [replace(record, gap=math.nan) for record in result.history]
+        return super()._adopt(replace(result, gap=math.nan, history=history))
 
     def _prediction_cost(self, data: Any) -> Any:
         return self._cost_of(data)

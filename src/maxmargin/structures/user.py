@@ -42,6 +42,9 @@ class Structure(Protocol):
     Inputs x and outputs y are any objects. Outputs are compared by value (arrays, lists, dicts and
     plain objects too) and must not be changed once they were returned. Methods are called with
     positional arguments and must be functions of these alone.
+
+    Optional: ``is_exact = False``, where `maximize` may miss the best output, so that a fit has no
+    certificate.
     """
 
     #: Number of weights: an attribute or a method without arguments.
