@@ -32,6 +32,9 @@ from maxmargin.generic import (
 #: Joint features kept so as not to ask for them again: at most so many bytes.
 CACHE_BYTES = 128 * 2**20
 
+#: What an entry takes besides the numbers: the place in the table, the tuples, box and arrays.
+ENTRY_BYTES = 600
+
 #: Joint features: a dense vector, or indices and values.
 Features: TypeAlias = "np.ndarray | tuple[np.ndarray, np.ndarray]"
 
@@ -180,7 +183,7 @@ class UserData:
         returned = self.structure.joint_feature(self.X[i], box.value)
         features = checked_features(returned, self.n_weights, i)
         parts = features if isinstance(features, tuple) else (features,)
-        size = sum(part.nbytes for part in parts)
+        size = ENTRY_BYTES + sum(part.nbytes for part in parts)
         # The box is kept along, so that its id stays its own.
         self._cache[id(box)] = (box, features, size)
         self._cached_bytes += size
