@@ -512,6 +512,13 @@ def test_save_and_load_give_the_same_model(tmp_path, data):
     assert np.array_equal(again.coef_, model.coef_)
 
 
+def test_model_file_whose_classes_do_not_fit_the_weights(tagger):
+    meta, arrays = tagger.to_state()
+    meta["fitted"]["classes_"] = meta["fitted"]["classes_"][:2]
+    with pytest.raises(ValueError, match="2 classes, but weights for 3"):
+        ChainSVM.from_state(meta, arrays)
+
+
 def test_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, data):
     path = tmp_path / "run.mm"
     whole = ChainSVM(tol=1e-4, random_state=0).fit(*data)

@@ -282,6 +282,11 @@ class ChainSVM(BaseSVM):
         state = meta["features"]
         self.features_ = None if state is None else FeatureTable.from_state(state)
         self._chain = ChainLayout(*meta["layout"])
+        if len(self.classes_) != self._chain.n_labels:
+            raise ValueError(
+                f"The model has {len(self.classes_)} classes, but weights for "
+                f"{self._chain.n_labels}: it is damaged."
+            )
 
     def _param_to_state(self, name: str, value: Any) -> Any:
         if name == "constraints" and isinstance(value, Constraints):
