@@ -47,9 +47,11 @@ class BaseSVM(Hooks, BaseEstimator):
     solver : str or Solver
         A name in `maxmargin.solvers.SOLVERS`, or a solver with options of your choice.
     tol : float >= 0
-        Relative gap (primal - dual) / primal to stop at.
+        Relative gap (primal - dual) / primal to stop at. "sgd" and "perceptron" have no
+        certificate, and do not look at it.
     max_iter : int
-        Most passes over the examples.
+        Most passes over the examples; "sgd" and "perceptron" make so many, unless `patience` or
+        `time_budget` ends them before (or, for the perceptron, a pass without a mistake).
     time_budget : float or None
         Most seconds, looked at between passes.
     patience : int or None
@@ -186,7 +188,9 @@ class BaseSVM(Hooks, BaseEstimator):
     ) -> Self:
         """Make one pass over a batch of examples, going on from the earlier ones.
 
-        Only with an online solver; with another the estimator has no such method.
+        Only with an online solver; with another the estimator has no such method. Feature
+        dictionaries and lists of names fix the vocabulary at the first batch, and names that come
+        later are ignored: where they do, set the parameter `hashing`, which keeps none.
 
         Parameters
         ----------
