@@ -10,7 +10,7 @@ regularisation and the counting, and computes primal values, on several threads 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,6 +134,7 @@ class Problem:
                 f"outputs; expected {n_examples} and {self.sizes.sum()}."
             )
         self._desks: list[Desk] = []
+        self._pool: ThreadPoolExecutor | None = None
         self._known: dict[str, Any] = {}
 
     def with_lam(self, lam: float) -> Problem:
@@ -188,16 +189,33 @@ class Problem:
             return [work(first, last, self.desk()) for first, last in pieces]
         n_threads = min(self.n_jobs, len(pieces))
         self.desk(n_threads - 1)
-        # Thread k takes every n-th chunk: chunks are independent, so who works does not matter.
+        # Whoever is free takes the next chunk: chunks are independent, so who works on which, and
+        # when, does not matter.
         results: list[Any] = [None] * len(pieces)
+        places = iter(range(len(pieces)))
 
         def serve(k: int) -> None:
-            for place in range(k, len(pieces), n_threads):
+            for place in places:
                 results[place] = work(*pieces[place], self.desk(k))
 
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(serve, range(n_threads)))
+        helpers = [self._threads().submit(serve, k) for k in range(1, n_threads)]
+        try:
+            serve(0)
+        finally:
+            # After an error or an interrupt nobody takes another chunk, and nobody is left working
+            # at a desk that the next batch will use.
+            for _ in places:
+                pass
+            wait(helpers)
+        for helper in helpers:
+            helper.result()
         return results
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """Return the threads beside this one, kept from batch to batch."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(max(self.n_jobs - 1, 1))
+        return self._pool
 
     def losses(self, w: np.ndarray) -> np.ndarray:
         """Return max_y psi of every example at w."""
