@@ -6,25 +6,33 @@ from maxmargin.datasets.dataset import Dataset, data_folder
 from maxmargin.datasets.digits import load_digit_strings
 from maxmargin.datasets.local import (
     KEEL_SETS,
+    MULAN_SETS,
+    load_bibtex,
     load_conll2000,
     load_keel,
     load_letter,
     load_mnist_5k,
+    load_mulan,
     load_ng20,
     load_ocr,
     load_wnut17,
+    load_yeast,
 )
 
 __all__ = [
     "KEEL_SETS",
+    "MULAN_SETS",
     "Dataset",
     "data_folder",
+    "load_bibtex",
     "load_conll2000",
     "load_digit_strings",
     "load_keel",
     "load_letter",
     "load_mnist_5k",
+    "load_mulan",
     "load_ng20",
     "load_ocr",
     "load_wnut17",
+    "load_yeast",
 ]

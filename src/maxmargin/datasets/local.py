@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.model_selection import train_test_split
 
 from maxmargin.datasets.dataset import Dataset, data_folder, describe, find_file
+from maxmargin.io.arff import read_arff
 from maxmargin.io.conll import read_conll
 from maxmargin.io.files import open_binary
 from maxmargin.io.npz import cut
@@ -18,13 +19,17 @@ from maxmargin.io.svmlight import read_svmlight
 
 __all__ = [
     "KEEL_SETS",
+    "MULAN_SETS",
+    "load_bibtex",
     "load_conll2000",
     "load_keel",
     "load_letter",
     "load_mnist_5k",
+    "load_mulan",
     "load_ng20",
     "load_ocr",
     "load_wnut17",
+    "load_yeast",
 ]
 
 DataHome = str | os.PathLike[str] | None
@@ -39,6 +44,9 @@ KEEL_SETS = (
     "vowel",
 )
 """Names that `load_keel` knows."""
+
+MULAN_SETS = ("bibtex", "delicious", "emotions", "scene", "yeast")
+"""Names that `load_mulan` knows."""
 
 
 def load_ocr(
@@ -197,11 +205,15 @@ def load_keel(
     folder = data_folder("keel_multiclass", data_home)
     data = _split(name, folder, *_read_csv(folder, name), test_size, seed)
     if scale:
-        mean, deviation = data.X_train.mean(axis=0), data.X_train.std(axis=0)
-        deviation[deviation == 0] = 1.0
-        data.X_train = (data.X_train - mean) / deviation
-        data.X_test = (data.X_test - mean) / deviation
+        _standardise(data)
     return data
+
+
+def _standardise(data: Dataset) -> None:
+    mean, deviation = data.X_train.mean(axis=0), data.X_train.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    data.X_train = (data.X_train - mean) / deviation
+    data.X_test = (data.X_test - mean) / deviation
 
 
 def load_letter(
@@ -265,3 +277,70 @@ def load_ng20(*, data_home: DataHome = None) -> Dataset:
         description=describe(folder),
         extra={"features": words},
     )
+
+
+def load_mulan(name: str, *, scale: bool = False, data_home: DataHome = None) -> Dataset:
+    """A set of the Mulan collection whose samples have label sets, by name, in its own split.
+
+    =========  =====  ====  ========  ======
+    name       train  test  features  labels
+    =========  =====  ====  ========  ======
+    bibtex      4880  2515      1836     159
+    delicious  12920  3185       500     983
+    emotions     391   202        72       6
+    scene       1211  1196       294       6
+    yeast       1500   917       103      14
+    =========  =====  ====  ========  ======
+
+    Parameters
+    ----------
+    name : str
+        One of `MULAN_SETS`.
+    scale : bool, default False
+        False: the values of the files. True: each feature less its mean and divided by its standard
+        deviation, both of the training part. Refused for bibtex and delicious, whose features are
+        sparse and binary.
+    data_home : path or None
+        See :func:`data_folder`.
+
+    Returns
+    -------
+    Dataset
+        X : float64 arrays, or csr matrices for bibtex and delicious; y : indicator matrices of
+        int64, of the same kind, whose columns are in the order of ``classes``, the names of the
+        labels; ``extra["features"]`` : the names of the features.
+    """
+    if name not in MULAN_SETS:
+        raise ValueError(f"name={name!r} is unknown. There are: {', '.join(MULAN_SETS)}.")
+    folder = data_folder(f"ml_{name}", data_home)
+    labels = find_file(folder, f"{name}.xml")
+    train, test = (
+        read_arff(find_file(folder, f"{name}-{part}.arff"), labels) for part in ("train", "test")
+    )
+    if train[2:] != test[2:]:
+        raise ValueError(f"the training and test files in {folder} have different attributes.")
+    data = Dataset(
+        name,
+        train.X,
+        train.Y,
+        test.X,
+        test.Y,
+        classes=train.label_names,
+        description=describe(folder),
+        extra={"features": train.feature_names},
+    )
+    if scale:
+        if not isinstance(data.X_train, np.ndarray):
+            raise ValueError(f"scale=True would fill the sparse features of {name!r}.")
+        _standardise(data)
+    return data
+
+
+def load_yeast(*, scale: bool = False, data_home: DataHome = None) -> Dataset:
+    """Functions of yeast genes: 1500 and 917 genes, 103 features, 14 labels; see `load_mulan`."""
+    return load_mulan("yeast", scale=scale, data_home=data_home)
+
+
+def load_bibtex(*, data_home: DataHome = None) -> Dataset:
+    """Tags of references: 4880 and 2515 entries, 1836 words, 159 labels; see `load_mulan`."""
+    return load_mulan("bibtex", data_home=data_home)

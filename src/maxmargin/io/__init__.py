@@ -1,10 +1,12 @@
-"""Files in and out: CoNLL columns with feature templates, svmlight, npz; tag schemes."""
+"""Files in and out: CoNLL columns with feature templates, svmlight, npz, ARFF; tag schemes."""
 
 from __future__ import annotations
 
 from maxmargin.io.any import EXTENSIONS, FileData, file_format, read_any
+from maxmargin.io.arff import ArffData, read_arff
 from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
 from maxmargin.io.files import atomic_write
+from maxmargin.io.mulan import read_label_list
 from maxmargin.io.npz import read_npz, write_npz
 from maxmargin.io.svmlight import read_svmlight, write_svmlight
 from maxmargin.io.templates import FUNCTIONS, PRESETS, FeatureTemplate
@@ -24,6 +26,7 @@ __all__ = [
     "FUNCTIONS",
     "PRESETS",
     "SCHEMES",
+    "ArffData",
     "ConllData",
     "FeatureTemplate",
     "FileData",
@@ -35,7 +38,9 @@ __all__ = [
     "detect_scheme",
     "file_format",
     "read_any",
+    "read_arff",
     "read_conll",
+    "read_label_list",
     "read_npz",
     "read_svmlight",
     "scheme_constraints",

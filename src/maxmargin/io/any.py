@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from maxmargin.io.arff import read_arff
 from maxmargin.io.conll import read_conll
 from maxmargin.io.npz import read_npz
 from maxmargin.io.svmlight import read_svmlight
@@ -24,6 +25,7 @@ EXTENSIONS: dict[str, str] = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".npz": "npz",
+    ".arff": "arff",
 }
 """Formats by extension; text formats may have ``.gz`` after it."""
 
@@ -34,13 +36,15 @@ class FileData:
 
     Attributes
     ----------
-    format : {"conll", "svmlight", "npz"}
+    format : {"conll", "svmlight", "npz", "arff"}
     X : samples: sentences of rows, a sparse matrix, an array, or a list of arrays
     y : their labels, or None
     columns : tuple of str or None
-        Names of the columns of a row, for "conll".
+        Names of the columns of a row, for "conll" and "arff".
     is_sequence : bool
         Whether one element of X is a sequence.
+    label_names : tuple of str or None
+        Names of the columns of y, for "arff".
     """
 
     format: str
@@ -48,6 +52,7 @@ class FileData:
     y: Any
     columns: tuple[str, ...] | None
     is_sequence: bool
+    label_names: tuple[str, ...] | None = None
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
@@ -74,11 +79,11 @@ def read_any(path: str | os.PathLike[str], format: str | None = None, **options:
     Parameters
     ----------
     path : path
-    format : {"conll", "svmlight", "npz"} or None, default None
+    format : {"conll", "svmlight", "npz", "arff"} or None, default None
         None: :func:`file_format` of its name.
     **options
-        Passed on to `read_conll`, `read_svmlight` or `read_npz`. For ``.tsv`` the separator is a
-        tab unless one is given.
+        Passed on to `read_conll`, `read_svmlight`, `read_npz` or `read_arff`. For ``.tsv`` the
+        separator is a tab unless one is given.
 
     Returns
     -------
@@ -108,4 +113,8 @@ def read_any(path: str | os.PathLike[str], format: str | None = None, **options:
     if format == "npz":
         X, y = read_npz(path, **options)
         return FileData(format, X, y, None, isinstance(X, list))
-    raise ValueError(f"format={format!r} is unknown. There are: conll, svmlight, npz.")
+    if format == "arff":
+        X, y, label_names, columns = read_arff(path, **options)
+        names = None if y is None else tuple(label_names)
+        return FileData(format, X, y, tuple(columns), False, names)
+    raise ValueError(f"format={format!r} is unknown. There are: conll, svmlight, npz, arff.")
