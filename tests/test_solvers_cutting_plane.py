@@ -161,8 +161,8 @@ def test_plane_touches_the_risk_and_stays_below_it(rng):
     problem = tiny.problem()
     w = rng.normal(size=problem.n_weights)
     risk, offset, plane = planes.risk_plane(problem, w)
-    assert risk == pytest.approx(tiny.risk(w), rel=1e-12)
-    assert offset + plane @ w == pytest.approx(risk, rel=1e-12)
+    assert risk.value == pytest.approx(tiny.risk(w), rel=1e-12)
+    assert offset + plane @ w == pytest.approx(risk.value, rel=1e-12)
     assert problem.n_oracle_calls == 150
     for _ in range(20):
         other = w + rng.normal(size=len(w)) * rng.choice([0.1, 1.0, 10.0])

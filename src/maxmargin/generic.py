@@ -20,6 +20,7 @@ Python. (An array and a place rather than a slice: slices cost compile time.)
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -67,6 +68,7 @@ def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = Fals
 
 generic_on_two = functools.partial(generic, n_dispatch=2)
 generic_with_default = functools.partial(generic, has_default=True)
+generic_on_two_with_default = functools.partial(generic, n_dispatch=2, has_default=True)
 
 
 def implements(function: Callable, *kinds: type) -> Callable[[Callable], Callable]:
@@ -187,13 +189,120 @@ def difference_potentials(data, i, outputs, at, spare, theta):
 def maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
     """Write to (outputs, at) an output maximising score_scale * score + cost_scale * cost.
 
-    Scales are >= 0. Ties: lowest label first. By the types of data and cost.
+    Scales are >= 0. Ties: lowest label first. By the types of data and cost. A cost with a `shift`
+    adds it to the score.
     """
 
 
 @generic_on_two
 def output_cost(data, cost, i, outputs, at):
-    """Return g = cost(y, y_i) >= 0. By the types of data and cost."""
+    """Return g = cost(y, y_i), >= 0 but for the cost of Micro-F1. By the types of data and cost."""
+
+
+@generic_on_two_with_default
+def shift(data, cost, i, outputs, at):
+    """Return what a surrogate's h has besides the margin error of y: 0 but for Micro-F1's cost.
+
+    (There h = Hamming + margin error and g = -(|y| + |y_i|).) By the types of data and cost.
+    """
+    return 0.0
+
+
+@generic_on_two_with_default
+def maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    """Do as `maximize`; return a number that score_scale * h + cost_scale * g of no y exceeds.
+
+    The default is for oracles that are exact. By the types of data and cost.
+    """
+    maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+    h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
+    return score_scale * h + cost_scale * output_cost(data, cost, i, outputs, at)
+
+
+# -- structures: further oracles, which a structure may have or not ------------------------------
+#
+# All by the types of data and cost. `oracles` tells which there are.
+
+
+@generic_on_two
+def profile_levels(data, cost):
+    """Return the most levels that the profile of any example has. (Python only.)
+
+    Raises ValueError where the cost has no levels: it says why, and for which costs there are.
+    """
+
+
+@generic_on_two
+def profile_room(data, cost):
+    """Return room for the profile of any one example. (Python only.)"""
+
+
+@generic_on_two
+def profile(data, cost, i, theta, room, h, g):
+    """List outputs of example i among which every psi increasing in h has its maximum.
+
+    h[l] and g[l] receive margin error (with `shift`) and cost of the best output of level l; h is
+    -inf where there is none. Returns the number of levels.
+    """
+
+
+@generic_on_two
+def profile_output(data, cost, i, theta, room, level, outputs, at):
+    """Write to (outputs, at) the output of a level of the last `profile`, of this example."""
+
+
+@generic_on_two
+def k_best_room(data, cost, k):
+    """Return room for the k best outputs of any one example. (Python only.)"""
+
+
+@generic_on_two
+def k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+    """Write the k best outputs, one after the other from (outputs, at), best first.
+
+    What is maximised is that of `maximize`. Returns their number, less than k where there are fewer
+    outputs. ``room`` may be of a larger k.
+    """
+
+
+@generic_on_two
+def constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+    """Write to (outputs, at) a y of largest 1 + h + tilt * g within an angle; return if there is.
+
+    The angle: 1 + h > 0, low < g / (1 + h) < high, or <= high if ``is_closed``. The first n_banned
+    outputs in ``banned`` are excluded; an oracle that can tell < from <= need not look at them. An
+    infinite tilt asks for the largest g.
+    """
+
+
+@generic_with_default
+def mix(data, i, left, left_at, right, right_at, share, outputs, at):
+    """Write to (outputs, at) the output (1 - share) * left + share * right; return if it can.
+
+    For structures whose outputs are those of a relaxation: any mean of two is one too.
+    """
+    return False
+
+
+def is_relaxed(kind: type) -> bool:
+    """Tell whether the outputs of a type of data are those of a relaxation."""
+    return has(mix, kind)
+
+
+@generic_with_default
+def oracles(data, cost):
+    """Return the names of the oracles that data with this cost have. (Python only.)
+
+    "weighted" is `maximize`, which all have; the others are "k_best", "constrained", "profile".
+    """
+    named = {"k_best": k_best, "constrained": constrained, "profile": profile}
+    found = {name for name, oracle in named.items() if has(oracle, type(data), type(cost))}
+    if "profile" in found:
+        try:
+            profile_levels(data, cost)
+        except ValueError:
+            found.remove("profile")
+    return frozenset(found | {"weighted"})
 
 
 # -- structures with few outputs, whose features are orthogonal and equally long ------------------
@@ -244,6 +353,40 @@ def conjugate(surrogate, slope, g):
     """Return psi*(slope) = max_h slope * h - psi(h, g)."""
 
 
+@generic_with_default
+def tilt(surrogate, h, g):
+    """Return dpsi/dg / dpsi/dh, the tilt of the contour of psi at (h, g); inf where dpsi/dh is 0.
+
+    Where a derivative only underflows, the quotient is still to be right.
+    """
+    _, slope_h, slope_g = psi(surrogate, h, g)
+    return slope_g / slope_h if slope_h > 0.0 else math.inf
+
+
+@generic_with_default
+def order_value(surrogate, h, g):
+    """Return a number that orders outputs as psi does, also where psi underflows."""
+    return psi(surrogate, h, g)[0]
+
+
 @generic
-def find(search, problem, i, theta, outputs, at):
-    """Write to (outputs, at) an output maximising psi(h, g); return (psi, dpsi/dh, h) there."""
+def search_room(search, problem):
+    """Return room for the search of one thread. (Python only; ``problem`` is a `Problem`.)"""
+
+
+@generic_with_default
+def memory(search):
+    """Return the arrays, by name, that a search remembers from one pass to the next.
+
+    (Python only.) Zeros forget everything.
+    """
+    return {}
+
+
+@generic
+def find(search, problem, i, desk, outputs, at):
+    """Write to (outputs, at) an output of large psi(h, g), under the potentials desk.theta.
+
+    Returns (psi, dpsi/dh, margin error, bound) there; psi of no output exceeds the bound, which is
+    psi itself where the search is exact. Adds to desk.calls[0] the oracle calls it took.
+    """

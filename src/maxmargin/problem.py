@@ -20,10 +20,12 @@ from maxmargin.generic import (
     difference_potentials,
     find,
     has,
+    is_relaxed,
+    memory,
     n_weights,
-    output_size,
     output_sizes,
     potentials,
+    search_room,
     truths,
     workspace,
 )
@@ -55,6 +57,21 @@ class Desk(NamedTuple):
     theta_difference: Any
     y: Any  # cells of one output
     spare: Any  # n_weights cells, or none where the structure needs none
+    room: Any  # the search's own
+    calls: Any  # (1,) int64: oracle calls so far
+    slack: Any  # (1,): the loss of the example in hand that its known planes account for
+
+
+class Primal(NamedTuple):
+    """P(w) as far as it is known.
+
+    ``value`` is P(w), or a bound above it where the search of the most violating output is not
+    exact; the loss of the outputs that were found makes it less by ``excess``, which no amount of
+    training can take off a gap.
+    """
+
+    value: float
+    excess: float
 
 
 @jitable
@@ -65,24 +82,19 @@ def evaluate(
     w: Any,
     desk: Any,
     losses: Any,
-    slopes: Any,
-    outputs: Any,
-    places: Any,
+    bounds: Any,
 ) -> None:
     """Find the most violating output of examples first..last-1 at w.
 
-    losses[i], slopes[i] receive psi and dpsi/dh; the output goes to outputs[places[i]:] unless
-    ``places`` is empty.
+    losses[i] receives its psi, bounds[i] what psi of no output exceeds.
     """
+    desk.slack[0] = 0.0
     for i in range(first, last):
         potentials(problem.data, i, w, 1.0, desk.theta)
-        value, slope, _ = find(problem.search, problem, i, desk.theta, desk.y, 0)
+        value, _, _, bound = find(problem.search, problem, i, desk, desk.y, 0)
         # y_i itself has psi = 0, whatever a heuristic oracle may have missed.
         losses[i] = value if value > 0.0 else 0.0
-        slopes[i] = slope if value > 0.0 else 0.0
-        if places.shape[0] > 0:
-            for cell in range(output_size(problem.data, i)):
-                outputs[places[i] + cell] = desk.y[cell]
+        bounds[i] = bound if bound > losses[i] else losses[i]
 
 
 class Problem:
@@ -95,6 +107,9 @@ class Problem:
     n_examples : int
     lam : float > 0
     sample_weight : array of shape (n_examples,) or None (all 1)
+    search : object for whose type `find` is implemented; None for `Direct`, which is right for
+        margin rescaling
+    is_convex : bool, whether the surrogate is convex in h; if not, P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
     """
@@ -108,6 +123,7 @@ class Problem:
         lam: float,
         sample_weight: np.ndarray | None = None,
         search: Any = None,
+        is_convex: bool = True,
         n_jobs: int = 1,
         compile: bool = True,
     ) -> None:
@@ -123,9 +139,10 @@ class Problem:
         self.n_examples = int(n_examples)
         self.n_weights = int(n_weights(data))
         self.lam = float(lam)
+        self.is_convex = is_convex
         self.n_jobs = int(n_jobs)
         self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
-        self.n_oracle_calls = 0
+        self._calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
         self.truths = truths(data)
         if len(self.sizes) != n_examples or len(self.truths) != self.sizes.sum():
@@ -140,8 +157,33 @@ class Problem:
     def with_lam(self, lam: float) -> Problem:
         """Return the same problem at another regularisation (the data are shared)."""
         other = object.__new__(Problem)
-        other.__dict__.update(self.__dict__, lam=float(lam), n_oracle_calls=0)
+        other.__dict__.update(self.__dict__, lam=float(lam), _calls=0)
         return other
+
+    @property
+    def objective(self) -> str:
+        """Whose outputs the losses are maxima over: "integral", or those of a "relaxed" problem."""
+        return "relaxed" if is_relaxed(type(self.view.data)) else "integral"
+
+    @property
+    def n_oracle_calls(self) -> int:
+        """Calls of the oracle, by all threads, since this was set to 0."""
+        return self._calls + sum(int(desk.calls[0]) for desk in self._desks)
+
+    @n_oracle_calls.setter
+    def n_oracle_calls(self, count: int) -> None:
+        for desk in self._desks:
+            desk.calls[0] = 0
+        self._calls = count
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """Return the arrays that the search remembers from pass to pass."""
+        return memory(self.view.search)
+
+    def forget(self) -> None:
+        """Let the search begin as if it had seen nothing."""
+        for array in self.memory().values():
+            array[...] = 0
 
     def bind(self, function: Callable) -> Callable:
         """Return a pass as this problem runs it: compiled, or as it is."""
@@ -168,6 +210,9 @@ class Problem:
                     workspace(data),
                     self.empty_outputs(int(self.sizes.max(initial=1))),
                     np.zeros(0 if own else self.n_weights),
+                    search_room(self.view.search, self),
+                    np.zeros(1, dtype=np.int64),
+                    np.zeros(1),
                 )
             )
         return self._desks[number]
@@ -217,25 +262,33 @@ class Problem:
             self._pool = ThreadPoolExecutor(max(self.n_jobs - 1, 1))
         return self._pool
 
-    def losses(self, w: np.ndarray) -> np.ndarray:
-        """Return max_y psi of every example at w."""
-        losses = np.zeros(self.n_examples)
-        slopes = np.zeros(self.n_examples)
-        no_outputs = self.empty_outputs(0)
-        no_places = np.zeros(0, dtype=np.int64)
+    def losses(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest psi found of every example at w, and bounds above the largest."""
+        losses, bounds = np.zeros((2, self.n_examples))
         run = self.bind(evaluate)
         self.over_chunks(
-            lambda first, last, desk: run(
-                self.view, first, last, w, desk, losses, slopes, no_outputs, no_places
-            )
+            lambda first, last, desk: run(self.view, first, last, w, desk, losses, bounds)
         )
-        self.n_oracle_calls += self.n_examples
-        return losses
+        return losses, bounds
 
-    def risk(self, w: np.ndarray) -> float:
-        """Return 1/n sum_i s_i max_y psi at w."""
-        return float(self.view.weight @ self.losses(w)) / self.n_examples
+    def risk(self, w: np.ndarray) -> Primal:
+        """Return R(w) = 1/n sum_i s_i max_y psi."""
+        return self.mean_loss(*self.losses(w))
+
+    def mean_loss(self, losses: np.ndarray, bounds: np.ndarray) -> Primal:
+        """Return the weighted mean of losses that are known up to bounds."""
+        share = self.view.weight / self.n_examples
+        value = float(share @ bounds)
+        return Primal(value, float(share @ (bounds - losses)))
+
+    def assess(self, w: np.ndarray) -> Primal:
+        """Return P(w)."""
+        return self.regularized(self.risk(w), w)
+
+    def regularized(self, risk: Primal, w: np.ndarray) -> Primal:
+        """Return P(w), given R(w)."""
+        return Primal(risk.value + 0.5 * self.lam * float(w @ w), risk.excess)
 
     def primal(self, w: np.ndarray) -> float:
-        """Return P(w)."""
-        return 0.5 * self.lam * float(w @ w) + self.risk(w)
+        """Return P(w), or a bound above it where the search is not exact."""
+        return self.assess(w).value

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from maxmargin.generic import find, implements, margin_error, maximize, output_cost, psi
+import numpy as np
+
+from maxmargin.generic import (
+    find,
+    implements,
+    margin_error,
+    maximize_bounded,
+    output_cost,
+    psi,
+    search_room,
+    shift,
+)
 
 
 class Direct(NamedTuple):
@@ -14,11 +25,22 @@ class Direct(NamedTuple):
     cost_scale: float
 
 
+@implements(search_room, Direct)
+def _search_room(search, problem):
+    return np.zeros(0)
+
+
 @implements(find, Direct)
-def _find(search, problem, i, theta, outputs, at):
+def _find(search, problem, i, desk, outputs, at):
     data, cost = problem.data, problem.cost
-    maximize(data, cost, i, theta, search.score_scale, search.cost_scale, outputs, at)
-    h = margin_error(data, i, theta, outputs, at)
+    top = maximize_bounded(
+        data, cost, i, desk.theta, search.score_scale, search.cost_scale, outputs, at
+    )
+    desk.calls[0] += 1
+    error = margin_error(data, i, desk.theta, outputs, at)
     g = output_cost(data, cost, i, outputs, at)
+    h = error + shift(data, cost, i, outputs, at)
     value, slope, _ = psi(problem.surrogate, h, g)
-    return value, slope, h
+    # An exact oracle's own value, in other words and rounding, is no bound above psi.
+    slack = top - (search.score_scale * h + search.cost_scale * g)
+    return value, slope, error, value + (slack if slack > 1e-12 * (1.0 + abs(top)) else 0.0)

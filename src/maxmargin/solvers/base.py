@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin.problem import Problem
+from maxmargin.problem import Primal, Problem
 
 
 @dataclass
@@ -25,6 +25,8 @@ class Progress:
     gap_estimate: float = math.nan
     primal: float = math.nan
     w: np.ndarray | None = None
+    #: How much of the primal is a bound of the search only, see `Primal`.
+    excess: float = 0.0
     #: The solver has reached what it looks for, whatever the gap (a perceptron without mistakes).
     is_finished: bool = False
 
@@ -81,9 +83,9 @@ class Solver(ABC):
         """Return the weights worth reporting, preferred ones first, each with its dual value."""
         return [(state.w, math.nan)]
 
-    def primal(self, problem: Problem, w: np.ndarray) -> float:
+    def assess(self, problem: Problem, w: np.ndarray) -> Primal:
         """Return the value at w of what is minimised: P, unless a solver has its own."""
-        return problem.primal(w)
+        return problem.assess(w)
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Change a state that was made at regularisation `lam` to the problem's own."""

@@ -112,7 +112,7 @@ class BlockFrankWolfe(Solver):
 
     name: ClassVar[str] = "bcfw"
     state_class: ClassVar[type[State]] = BlockState
-    needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear"})
+    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
 
     def __post_init__(self) -> None:
         if self.step not in _KINDS:
@@ -183,8 +183,6 @@ class BlockFrankWolfe(Solver):
         total, mean = run_strides(call, len(order), weights, mean)
         if mean is not None:
             state.w_mean = mean
-        if ask:
-            problem.n_oracle_calls += len(order)
         return total
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:

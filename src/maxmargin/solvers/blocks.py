@@ -4,7 +4,7 @@ The loss of example i is bounded below by planes
 
     offset_p + slope_p * h_i(y_p),    h_i(y) = -w.Psi_i(y),
 
-one an output y_p. With coefficients alpha_p >= 0 that sum to 1 in each block,
+one an output y_p (two for a while where psi is not affine in h). With coefficients alpha_p >= 0 that sum to 1 in each block,
 
     w = sum_i s_i/(lam n) sum_p alpha_p slope_p Psi_i(y_p),
     D = 1/n sum_i s_i sum_p alpha_p offset_p - lam/2 |w|^2.
@@ -21,9 +21,11 @@ import numpy as np
 from maxmargin._compile import jitable
 from maxmargin.generic import (
     add_difference,
+    conjugate,
     difference_potentials,
     find,
     margin_error,
+    output_cost,
     output_size,
     potentials,
 )
@@ -208,29 +210,72 @@ def sum_blocks(problem: Any, factor: float, blocks: Any, w: Any) -> None:
 
 
 @jitable
+def merge_planes(problem: Any, i: int, p: int, q: int, blocks: Any) -> None:
+    """Let plane p of block i stand for two tangents of one output; plane q is left without mass.
+
+    The mean of the slopes keeps w as it is, and the tangent with that slope has an offset,
+    -psi*(slope), no less than the mean of the offsets: the dual does not fall.
+    """
+    row, other = blocks.start[i] + p, blocks.start[i] + q
+    planes = blocks.planes
+    mass = planes[row, ALPHA] + planes[other, ALPHA]
+    if planes[row, ALPHA] == 0.0:
+        planes[row, SLOPE], planes[row, OFFSET] = planes[other, SLOPE], planes[other, OFFSET]
+    elif planes[other, ALPHA] > 0.0:
+        share = planes[other, ALPHA] / mass
+        offset = (1.0 - share) * planes[row, OFFSET] + share * planes[other, OFFSET]
+        slope = (1.0 - share) * planes[row, SLOPE] + share * planes[other, SLOPE]
+        at = blocks.place[i] + p * output_size(problem.data, i)
+        g = output_cost(problem.data, problem.cost, i, blocks.outputs, at)
+        planes[row, SLOPE] = slope
+        planes[row, OFFSET] = max(offset, -conjugate(problem.surrogate, slope, g))
+    planes[row, ALPHA] = mass
+    planes[other, ALPHA] = 0.0
+
+
+@jitable
 def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, desk: Any) -> int:
-    """Give block i the plane of the output in desk.y; return its number. There must be room."""
+    """Give block i the plane of the output in desk.y; return its number. There must be room.
+
+    An output has one plane, and where psi is not affine in h for a while a second: the tangent
+    found last, until the next one comes.
+    """
     size = output_size(problem.data, i)
     count = blocks.count[i]
-    place = blocks.place[i]
+    place, start = blocks.place[i], blocks.start[i]
+    first = second = -1
     for p in range(count):
         same = True
         for cell in range(size):
             if blocks.outputs[place + p * size + cell] != desk.y[cell]:
                 same = False
                 break
-        if same:
-            return p
-    for cell in range(size):
-        blocks.outputs[place + count * size + cell] = desk.y[cell]
-    row = blocks.start[i] + count
+        if same and first < 0:
+            first = p
+        elif same:
+            second = p
+            break
+    if first >= 0 and blocks.planes[start + first, SLOPE] == slope:
+        return first
+    new = count
+    if second >= 0:
+        merge_planes(problem, i, first, second, blocks)
+        new = second
+    elif first >= 0 and blocks.planes[start + first, ALPHA] == 0.0:
+        new = first
+    row = start + new
     blocks.planes[row, ALPHA] = 0.0
     blocks.planes[row, SLOPE] = slope
     blocks.planes[row, OFFSET] = offset
     blocks.planes[row, IDLE] = 0.0
+    if new < count:
+        return new
+
+    for cell in range(size):
+        blocks.outputs[place + count * size + cell] = desk.y[cell]
     # Every inner product with the new plane at once: h under the potentials of Psi_i(y) is
     # -<Psi_i(y), .>.
-    room = blocks.start[i + 1] - blocks.start[i]
+    room = blocks.start[i + 1] - start
     difference_potentials(problem.data, i, desk.y, 0, desk.spare, desk.theta_difference)
     for p in range(count + 1):
         at = place + p * size
@@ -354,7 +399,7 @@ def visit_blocks(
         corner = -1
         top = 0.0
         if ask:
-            top, slope, h = find(problem.search, problem, i, desk.theta, desk.y, 0)
+            top, slope, h, _ = find(problem.search, problem, i, desk, desk.y, 0)
             if top > 0.0:
                 corner = add_plane(problem, i, slope, top - slope * h, blocks, desk)
 

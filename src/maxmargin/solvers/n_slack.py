@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin._compile import jitable
 from maxmargin.generic import find, margin_error, output_size, potentials
-from maxmargin.problem import Problem
+from maxmargin.problem import Primal, Problem
 from maxmargin.solvers.averaging import STRIDE
 from maxmargin.solvers.base import Progress, Solver, State
 from maxmargin.solvers.bcfw import BlockState
@@ -62,7 +62,7 @@ class NSlack(Solver):
 
     name: ClassVar[str] = "n_slack"
     state_class: ClassVar[type[State]] = BlockState
-    needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear"})
+    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
 
     def __post_init__(self) -> None:
         if not 0.0 < self.accuracy < 1.0:
@@ -85,28 +85,28 @@ class NSlack(Solver):
         primal, n_added = self._add_violated(problem, state, w, dual)
         # Where the oracle had nothing new to say, the master is all there is to improve.
         n_sweeps = self.max_inner if n_added else 100 * self.max_inner
-        self._solve_master(problem, state, self.accuracy * (primal - dual), n_sweeps, rng)
+        self._solve_master(problem, state, self.accuracy * (primal.value - dual), n_sweeps, rng)
         state.n_passes += 1
-        return Progress(dual=dual_value(problem, state.blocks, state.w), primal=primal, w=w)
+        dual = dual_value(problem, state.blocks, state.w)
+        return Progress(dual=dual, primal=primal.value, excess=primal.excess, w=w)
 
     def _add_violated(
         self, problem: Problem, state: BlockState, w: np.ndarray, dual: float | None = None
-    ) -> tuple[float, int]:
+    ) -> tuple[Primal, int]:
         """Add the planes that are violated at w; return P(w) and their number."""
         n = problem.n_examples
-        losses, slopes, offsets, excess = np.zeros((4, n))
+        losses, bounds, slopes, offsets, excess = np.zeros((5, n))
         places = np.concatenate([[0], np.cumsum(problem.sizes)])
         outputs = problem.empty_outputs(int(places[-1]))
         look, blocks = problem.bind(find_violated), state.blocks
-        found = (losses, slopes, offsets, excess, outputs, places)
+        found = (losses, bounds, slopes, offsets, excess, outputs, places)
         problem.over_chunks(
             lambda first, last, desk: look(problem.view, first, last, w, blocks, desk, *found)
         )
-        problem.n_oracle_calls += n
         weight = problem.view.weight
-        primal = 0.5 * problem.lam * float(w @ w) + float(weight @ losses) / n
+        primal = problem.regularized(problem.mean_loss(losses, bounds), w)
         # Without a dual at w every violated plane is welcome.
-        slack = 0.0 if dual is None else self.accuracy * max(primal - dual, 0.0)
+        slack = 0.0 if dual is None else self.accuracy * max(primal.value - dual, 0.0)
         chosen = weight * excess > slack
         state.replace_blocks(make_room(problem, blocks, chosen.astype(np.int64)))
         add = problem.bind(add_chosen)
@@ -171,6 +171,7 @@ def find_violated(
     blocks: Any,
     desk: Any,
     losses: Any,
+    bounds: Any,
     slopes: Any,
     offsets: Any,
     excess: Any,
@@ -183,10 +184,6 @@ def find_violated(
     """
     for i in range(first, last):
         potentials(problem.data, i, w, 1.0, desk.theta)
-        value, slope, h = find(problem.search, problem, i, desk.theta, outputs, places[i])
-        losses[i] = value if value > 0.0 else 0.0
-        slopes[i] = slope
-        offsets[i] = value - slope * h
         size = output_size(problem.data, i)
         known = 0.0  # the plane of y_i
         for p in range(1, blocks.count[i]):
@@ -195,6 +192,12 @@ def find_violated(
             row = blocks.start[i] + p
             plane = blocks.planes[row, OFFSET] + blocks.planes[row, SLOPE] * h
             known = plane if plane > known else known
+        desk.slack[0] = known
+        value, slope, h, bound = find(problem.search, problem, i, desk, outputs, places[i])
+        losses[i] = value if value > 0.0 else 0.0
+        bounds[i] = bound if bound > losses[i] else losses[i]
+        slopes[i] = slope
+        offsets[i] = value - slope * h
         excess[i] = losses[i] - known
 
 

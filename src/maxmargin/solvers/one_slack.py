@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from maxmargin.problem import Problem
+from maxmargin.problem import Primal, Problem
 from maxmargin.solvers.ball_qp import ball_master
 from maxmargin.solvers.base import Progress, Solver, State
 from maxmargin.solvers.planes import (
@@ -133,11 +133,11 @@ class OneSlack(Solver):
         state = cast(OneSlackState, state)
         w = state.w
         risk, offset, plane = risk_plane(problem, w)
-        primal = risk if self.radius is not None else risk + 0.5 * problem.lam * float(w @ w)
-        state.upper = min(state.upper, primal)
+        primal = risk if self.radius is not None else problem.regularized(risk, w)
+        state.upper = min(state.upper, primal.value)
         state.add(offset, plane)
         self._solve_master(problem, state)
-        return Progress(dual=state.lower, primal=primal, w=w)
+        return Progress(dual=state.lower, primal=primal.value, excess=primal.excess, w=w)
 
     def _solve_master(self, problem: Problem, state: OneSlackState) -> None:
         """Replace alpha, w and lower by the master's solution, a tenth of the gap sharp."""
@@ -171,9 +171,9 @@ class OneSlack(Solver):
         state = cast(OneSlackState, state)
         return [(state.w, state.lower)]
 
-    def primal(self, problem: Problem, w: np.ndarray) -> float:
+    def assess(self, problem: Problem, w: np.ndarray) -> Primal:
         """Return P(w), or R(w) where there is a radius."""
-        return problem.primal(w) if self.radius is None else problem.risk(w)
+        return problem.assess(w) if self.radius is None else problem.risk(w)
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the planes, which are below R whatever lam is, and solve their master anew."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from maxmargin._compile import jitable
 from maxmargin.generic import add_difference, find, potentials
-from maxmargin.problem import Problem
+from maxmargin.problem import Primal, Problem
 
 #: Longer planes are kept sparse.
 LARGEST_DENSE = 1 << 17
@@ -118,22 +118,21 @@ def planes_from_arrays(n_weights: int, arrays: dict[str, np.ndarray]) -> DensePl
     )
 
 
-def risk_plane(problem: Problem, w: np.ndarray) -> tuple[float, float, np.ndarray]:
+def risk_plane(problem: Problem, w: np.ndarray) -> tuple[Primal, float, np.ndarray]:
     """Return R(w) = 1/n sum_i s_i max psi, and the plane (b, a) below R that touches it at w.
 
     Two rounds over the examples, on n_jobs threads: the oracles, then the sum of what they found.
     """
     n = problem.n_examples
-    losses, slopes, offsets = np.zeros((3, n))
+    losses, bounds, slopes, offsets = np.zeros((4, n))
     places = np.concatenate([[0], np.cumsum(problem.sizes)])
     outputs = problem.empty_outputs(int(places[-1]))
     look, add = problem.bind(find_planes), problem.bind(add_planes)
     problem.over_chunks(
         lambda first, last, desk: look(
-            problem.view, first, last, w, desk, losses, slopes, offsets, outputs, places
+            problem.view, first, last, w, desk, losses, bounds, slopes, offsets, outputs, places
         )
     )
-    problem.n_oracle_calls += n
     n_groups = max(1, min(N_GROUPS, MAX_CELLS // max(1, problem.n_weights), -(-n // 64)))
     cuts = [n * group // n_groups for group in range(n_groups + 1)]
     totals = np.zeros((n_groups, problem.n_weights))
@@ -144,8 +143,8 @@ def risk_plane(problem: Problem, w: np.ndarray) -> tuple[float, float, np.ndarra
         add(problem.view, first, last, slopes, outputs, places, -1.0 / n, total)
 
     problem.over_chunks(add_group, list(pairwise(cuts)))
-    weight = problem.view.weight
-    return float(weight @ losses) / n, float(weight @ offsets) / n, totals.sum(axis=0)
+    offset = float(problem.view.weight @ offsets) / n
+    return problem.mean_loss(losses, bounds), offset, totals.sum(axis=0)
 
 
 @jitable
@@ -156,6 +155,7 @@ def find_planes(
     w: Any,
     desk: Any,
     losses: Any,
+    bounds: Any,
     slopes: Any,
     offsets: Any,
     outputs: Any,
@@ -165,11 +165,13 @@ def find_planes(
 
     The output of example i goes to outputs[places[i]:]; its plane is offset + slope * h_i(y).
     """
+    desk.slack[0] = 0.0
     for i in range(first, last):
         potentials(problem.data, i, w, 1.0, desk.theta)
-        value, slope, h = find(problem.search, problem, i, desk.theta, outputs, places[i])
+        value, slope, h, bound = find(problem.search, problem, i, desk, outputs, places[i])
         # y_i itself has psi = 0, whatever a heuristic oracle may have missed.
         losses[i] = value if value > 0.0 else 0.0
+        bounds[i] = bound if bound > losses[i] else losses[i]
         slopes[i] = slope if value > 0.0 else 0.0
         offsets[i] = value - slope * h if value > 0.0 else 0.0
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-STATUSES = ("converged", "max_iter", "time_budget", "interrupted", "patience")
+STATUSES = ("converged", "oracle_bound", "max_iter", "time_budget", "interrupted", "patience")
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,23 @@ class Result:
     ----------
     w : ndarray of shape (n_weights,)
     primal : float
-        P(w), computed at exactly this w. NaN for the perceptron, which minimises nothing.
+        P(w), computed at exactly this w; a bound above it where the search of the most violating
+        output is not exact. NaN for the perceptron, which minimises nothing.
     dual : float
         A lower bound of the optimum. NaN for solvers without one.
     gap : float
         primal - dual, >= 0 up to rounding: the optimum is at most this far below primal.
+    search_gap : float
+        How much of the gap is only a bound of the search, which no training takes off: 0 where the
+        search is exact.
     status : str
-        "converged", "max_iter", "time_budget", "interrupted" or "patience".
+        "converged", "max_iter", "time_budget", "interrupted", "patience", or "oracle_bound": the
+        rest of the gap, without search_gap, is within the tolerance.
+    objective : str
+        Whose maximum the losses are, and so what primal, dual and gap belong to: "integral", of the
+        outputs themselves, or "relaxed", of a relaxation's, which has more.
+    is_convex : bool
+        Whether the surrogate is convex in w. If not there is no dual, and no certificate.
     n_iter, n_oracle_calls, seconds : passes over the data, calls of the oracle, wall-clock time.
     history : list of `Record`, one a pass.
     solver : str, the solver's name.
@@ -53,6 +63,9 @@ class Result:
     seconds: float
     history: list[Record] = field(repr=False)
     solver: str = ""
+    search_gap: float = 0.0
+    objective: str = "integral"
+    is_convex: bool = True
 
     @property
     def relative_gap(self) -> float:

@@ -46,6 +46,8 @@ class _Tally:
     primal: float = math.inf
     dual: float = -math.inf
     w: np.ndarray | None = None
+    #: How much of the primal is a bound of the search only.
+    excess: float = 0.0
     validation: float = -math.inf
     since_validation: int = 0
     next_check: int = 1
@@ -53,9 +55,9 @@ class _Tally:
     ratio: float = 1.0
     history: list[Record] = field(default_factory=list)
 
-    def offer(self, w: np.ndarray, primal: float) -> None:
+    def offer(self, w: np.ndarray, primal: float, excess: float) -> None:
         if primal < self.primal:
-            self.primal = primal
+            self.primal, self.excess = primal, excess
             self.w = w.copy()
 
     @property
@@ -104,6 +106,15 @@ def run(
         loop.begin(state, w, snapshot)
         status = loop.repeat(max_iter, time_budget, list(callbacks), patience)
         result = loop.finish(status, patience)
+    if result.status == "oracle_bound":
+        warnings.warn(
+            f"{solver.name} stopped after {result.n_iter} passes at relative gap "
+            f"{result.relative_gap:.3g}, above tol={tol:g}, because the search only bounds the "
+            f"losses: {relative(result.search_gap, result.primal):.3g} of it is that bound. Choose "
+            "an exact search or oracle, the relaxed objective, or accept a larger tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     if solver.minimizes and status in ("max_iter", "time_budget") and result.is_certified:
         warnings.warn(
             f"{solver.name} stopped after {result.n_iter} passes ({status}) at relative gap "
@@ -137,6 +148,7 @@ class _Loop:
     def begin(self, state: State | None, w: np.ndarray | None, snapshot: Snapshot | None) -> None:
         self.started = time.perf_counter()
         self.problem.n_oracle_calls = 0
+        self.problem.forget()
         if snapshot is not None:
             self._restore(snapshot)
         else:
@@ -181,6 +193,8 @@ class _Loop:
                 self.tally.history.append(record)
                 if converged:
                     self.ended = "converged"
+                elif known and self._is_at_bound():
+                    self.ended = "oracle_bound"
                 elif patience is not None and self.tally.since_validation >= patience:
                     self.ended = "patience"
                 event = Iteration(record, progress.gap_estimate, self.state.w, self.snapshot)
@@ -199,6 +213,11 @@ class _Loop:
             return "interrupted"
         return "max_iter"
 
+    def _is_at_bound(self) -> bool:
+        """Tell whether all that is left of the gap above tol is the search's bound."""
+        tally = self.tally
+        return tally.excess > 0.0 and relative(tally.gap - tally.excess, tally.primal) <= self.tol
+
     #: Why the run is over, known before callbacks are told of its last pass.
     ended = ""
 
@@ -208,7 +227,7 @@ class _Loop:
         if math.isfinite(progress.dual):
             tally.dual = max(tally.dual, progress.dual)
         if progress.w is not None and math.isfinite(progress.primal):
-            tally.offer(progress.w, progress.primal)
+            tally.offer(progress.w, progress.primal, progress.excess)
             return progress.primal
         if not self.solver.minimizes or not self._is_worth_checking(progress):
             return math.nan
@@ -227,9 +246,9 @@ class _Loop:
         """Compute the primal of the solver's iterates; return the lowest."""
         lowest = math.inf
         for w, dual in self.solver.iterates(self.problem, self.state):
-            primal = self.solver.primal(self.problem, w)
+            primal, excess = self.solver.assess(self.problem, w)
             lowest = min(lowest, primal)
-            self.tally.offer(w, primal)
+            self.tally.offer(w, primal, excess)
             if math.isfinite(dual):
                 self.tally.dual = max(self.tally.dual, dual)
         # A certificate costs about half a pass: look at passes 1, 2, ..., 8, 10, 12, 15, ... and
@@ -257,9 +276,9 @@ class _Loop:
         try:
             if patience is not None and self.w_validated is not None:
                 tally.w = self.w_validated
-                tally.primal = (
-                    self.solver.primal(self.problem, tally.w) if self.solver.minimizes else math.nan
-                )
+                tally.primal = math.nan
+                if self.solver.minimizes:
+                    tally.primal, tally.excess = self.solver.assess(self.problem, tally.w)
                 if status == "converged" and relative(tally.gap, tally.primal) > self.tol:
                     status = "patience"  # the weights that scored best are not those that converged
             elif not self.solver.minimizes:
@@ -267,7 +286,7 @@ class _Loop:
                     self.solver.iterates(self.problem, self.state)[0][0],
                     math.nan,
                 )
-            elif status != "converged":
+            elif status not in ("converged", "oracle_bound"):
                 self._certify()
         except KeyboardInterrupt:  # asked twice: no last look
             status = "interrupted"
@@ -284,6 +303,9 @@ class _Loop:
             seconds=self.seconds,
             history=tally.history,
             solver=self.solver.name,
+            search_gap=tally.excess,
+            objective=self.problem.objective,
+            is_convex=self.problem.is_convex,
         )
 
     def snapshot(self) -> Snapshot:
@@ -301,6 +323,7 @@ class _Loop:
                 for name in (
                     "primal",
                     "dual",
+                    "excess",
                     "validation",
                     "since_validation",
                     "next_check",
@@ -310,6 +333,7 @@ class _Loop:
             "history": [asdict(record) for record in tally.history],
         }
         arrays = {f"state.{name}": array for name, array in self.state.arrays().items()}
+        arrays |= {f"memory.{name}": array for name, array in self.problem.memory().items()}
         if tally.w is not None:
             arrays["best.w"] = tally.w
         if self.w_validated is not None:
@@ -328,6 +352,8 @@ class _Loop:
         self.state = self.solver.state_class.from_arrays(
             {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
         )
+        for name, array in self.problem.memory().items():
+            array[...] = arrays[f"memory.{name}"]
         self.n_passes = meta["n_passes"]
         self.ended = meta["ended"]
         self.seconds_before = meta["seconds"]

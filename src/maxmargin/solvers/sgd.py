@@ -130,7 +130,6 @@ class SGD(Solver):
             )  # fmt: skip
             total -= w
             squares += float(total @ total)
-        problem.n_oracle_calls += n_sample
         return max(1.0, squares / (lam * losses)) if losses > 0.0 else float(max(1, n))
 
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
@@ -144,7 +143,6 @@ class SGD(Solver):
                 problem.view, order, first, last, state.total, state.lag, state.clock,
                 problem.desk(),
             )  # fmt: skip
-            problem.n_oracle_calls += last - first
         return Progress()
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
@@ -169,11 +167,12 @@ def sgd_pass(
 ) -> float:
     """Take a step at each of the examples order[first:last]; return the sum of their losses."""
     losses = 0.0
+    desk.slack[0] = 0.0
     for visit in range(first, last):
         i = order[visit]
         t, t0, lam = clock[0], clock[1], clock[2]
         potentials(problem.data, i, total, 1.0 / (lam * (t + t0)), desk.theta)
-        value, slope, _ = find(problem.search, problem, i, desk.theta, desk.y, 0)
+        value, slope, _, _ = find(problem.search, problem, i, desk, desk.y, 0)
         if value > 0.0:
             losses += problem.weight[i] * value
             step = problem.weight[i] * slope

@@ -313,7 +313,7 @@ def _check_compiled(data: Any, cost: Any, n_examples: int, rng: np.random.Genera
             order = np.random.default_rng(0)
             for _ in range(2):
                 solver.advance(problem, state, order)
-            found.append((problem.losses(point), state.w))
+            found.append((problem.losses(point)[0], state.w))
         except NumbaError as error:
             raise AssertionError(
                 f"{type(data).__name__} with {type(cost).__name__} does not compile: {error}"
