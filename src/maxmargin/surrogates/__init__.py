@@ -4,9 +4,34 @@ from __future__ import annotations
 
 from maxmargin.surrogates import switch as _switch  # noqa: F401  (registers the implementations)
 from maxmargin.surrogates.base import BuiltinSurrogate, Surrogate
+from maxmargin.surrogates.beta import BetaScaling
+from maxmargin.surrogates.generalized import GeneralizedScaling
+from maxmargin.surrogates.log import LogLoss
 from maxmargin.surrogates.margin import MarginRescaling
+from maxmargin.surrogates.micro_f1 import MicroF1
+from maxmargin.surrogates.prob import ProbLoss
+from maxmargin.surrogates.slack import SlackRescaling
 
-#: Surrogates by name. A new one is a file of its own, a line here and a line in switch.py.
-SURROGATES: dict[str, type] = {"margin": MarginRescaling}
+#: Surrogates by name. A new one is a file of its own, a line here and a branch in switch.py.
+SURROGATES: dict[str, type] = {
+    "margin": MarginRescaling,
+    "slack": SlackRescaling,
+    "beta": BetaScaling,
+    "generalized": GeneralizedScaling,
+    "log": LogLoss,
+    "prob": ProbLoss,
+    "micro_f1": MicroF1,
+}
 
-__all__ = ["SURROGATES", "BuiltinSurrogate", "MarginRescaling", "Surrogate"]
+__all__ = [
+    "SURROGATES",
+    "BetaScaling",
+    "BuiltinSurrogate",
+    "GeneralizedScaling",
+    "LogLoss",
+    "MarginRescaling",
+    "MicroF1",
+    "ProbLoss",
+    "SlackRescaling",
+    "Surrogate",
+]

@@ -15,6 +15,8 @@ KIND = 0
 class MarginRescaling:
     """psi(h, g) = h + g: an output must be beaten by a margin equal to its cost.
 
+    Linear, so quasi-concave and increasing on the whole plane.
+
     Examples
     --------
     >>> MarginRescaling().compiled()
@@ -24,6 +26,8 @@ class MarginRescaling:
     is_convex: ClassVar[bool] = True
     is_linear: ClassVar[bool] = True
     has_unit_slope: ClassVar[bool] = True
+    direct_tilt: ClassVar[float | None] = 1.0
+    criteria: ClassVar[str] = "cost"
 
     def compiled(self) -> BuiltinSurrogate:
         """Return the surrogate as solvers read it."""
@@ -32,6 +36,10 @@ class MarginRescaling:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal surrogate (there are none)."""
         return {}
+
+    def in_domain(self, h: float, g: float) -> bool:
+        """Tell whether psi is quasi-concave and increasing around (h, g): everywhere."""
+        return True
 
 
 @jitable
@@ -44,3 +52,15 @@ def psi(p: float, q: float, h: float, g: float) -> tuple[float, float, float]:
 def conjugate(p: float, q: float, slope: float, g: float) -> float:
     """Return psi* at the only slope there is, 1."""
     return -g
+
+
+@jitable
+def tilt(p: float, q: float, h: float, g: float) -> float:
+    """Return the tilt of the contour of psi."""
+    return 1.0
+
+
+@jitable
+def order_value(p: float, q: float, h: float, g: float) -> float:
+    """Return psi."""
+    return h + g

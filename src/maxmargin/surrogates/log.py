@@ -1,0 +1,95 @@
+"""Log loss: psi = g log2(1 + e^h)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from maxmargin._compile import jitable
+from maxmargin.surrogates.base import BuiltinSurrogate
+
+KIND = 3
+
+LOG_2 = math.log(2.0)
+# Below, log(1 + e^h) is e^h to the last digit, and e^h may underflow.
+FAR = -37.0
+
+
+@dataclass(frozen=True)
+class LogLoss:
+    """psi(h, g) = g log2(1 + e^h): smooth, and positive for every output with a cost.
+
+    To base 2, since only then psi(0, g) = g, so that psi bounds the cost of an output that scores
+    as much as the true one. Quasi-concave and increasing where g >= 0, for all h.
+
+    Examples
+    --------
+    >>> from maxmargin.generic import psi
+    >>> psi(LogLoss().compiled(), 0.0, 3.0)[0]
+    3.0
+    """
+
+    is_convex: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = False
+    has_unit_slope: ClassVar[bool] = False
+    direct_tilt: ClassVar[float | None] = None
+    criteria: ClassVar[str] = "cost"
+
+    def compiled(self) -> BuiltinSurrogate:
+        """Return the surrogate as solvers read it."""
+        return BuiltinSurrogate(KIND, 0.0, 0.0)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that make an equal surrogate (there are none)."""
+        return {}
+
+    def in_domain(self, h: float, g: float) -> bool:
+        """Tell whether psi is quasi-concave and increasing around (h, g)."""
+        return g >= 0.0
+
+
+@jitable
+def psi(p: float, q: float, h: float, g: float) -> tuple[float, float, float]:
+    """Return (psi, dpsi/dh, dpsi/dg)."""
+    small = math.exp(-abs(h))
+    bits = (max(h, 0.0) + math.log1p(small)) / LOG_2
+    share = (1.0 if h >= 0.0 else small) / (1.0 + small)
+    return g * bits, g * share / LOG_2, bits
+
+
+@jitable
+def conjugate(p: float, q: float, slope: float, g: float) -> float:
+    """Return psi*: minus the entropy, in bits, of the share of the largest slope, times g.
+
+    Shares within rounding of [0, 1] are taken as its ends; outside, psi* is infinite.
+    """
+    share = slope * LOG_2 / g if g > 0.0 else slope
+    if share < -1e-9 or share > 1.0 + 1e-9:
+        return math.inf
+    if g <= 0.0 or share <= 0.0 or share >= 1.0:
+        return 0.0
+    return g * (share * math.log(share) + (1.0 - share) * math.log1p(-share)) / LOG_2
+
+
+@jitable
+def tilt(p: float, q: float, h: float, g: float) -> float:
+    """Return the tilt of the contour of psi; towards h = -inf it is 1 / g."""
+    if g <= 0.0:
+        return math.inf
+    if h < FAR:
+        return 1.0 / g
+    small = math.exp(-abs(h))
+    if h >= 0.0:
+        return (h + math.log1p(small)) * (1.0 + small) / g
+    return math.log1p(small) * (1.0 + small) / (small * g)
+
+
+@jitable
+def order_value(p: float, q: float, h: float, g: float) -> float:
+    """Return log psi, which does not underflow."""
+    if g <= 0.0:
+        return -math.inf
+    if h < FAR:
+        return math.log(g / LOG_2) + h
+    return math.log(g / LOG_2) + math.log(max(h, 0.0) + math.log1p(math.exp(-abs(h))))
