@@ -1,7 +1,13 @@
-"""The run-time switch between the built-in surrogates."""
+"""The run-time switch between the built-in surrogates.
+
+Kernels over numbers only, so that each is compiled once and then comes from the cache, whatever
+pass, structure or search it is called from: compiled anew with each of them, all these branches
+would cost half a second a function.
+"""
 
 from __future__ import annotations
 
+from maxmargin._compile import kernel
 from maxmargin.generic import conjugate, implements, order_value, psi, tilt
 from maxmargin.surrogates import generalized, log, margin, micro_f1, prob, slack
 from maxmargin.surrogates.base import BuiltinSurrogate
@@ -12,7 +18,11 @@ LOG, PROB = log.KIND, prob.KIND
 
 @implements(psi, BuiltinSurrogate)
 def _psi(surrogate, h, g):
-    kind, p, q = surrogate
+    return _builtin_psi(surrogate.kind, surrogate.p, surrogate.q, float(h), float(g))
+
+
+@kernel
+def _builtin_psi(kind, p, q, h, g):
     if kind == MARGIN:
         return margin.psi(p, q, h, g)
     if kind == SLACK:
@@ -28,7 +38,11 @@ def _psi(surrogate, h, g):
 
 @implements(conjugate, BuiltinSurrogate)
 def _conjugate(surrogate, slope, g):
-    kind, p, q = surrogate
+    return _builtin_conjugate(surrogate.kind, surrogate.p, surrogate.q, float(slope), float(g))
+
+
+@kernel
+def _builtin_conjugate(kind, p, q, slope, g):
     if kind == MARGIN:
         return margin.conjugate(p, q, slope, g)
     if kind == SLACK:
@@ -44,7 +58,11 @@ def _conjugate(surrogate, slope, g):
 
 @implements(tilt, BuiltinSurrogate)
 def _tilt(surrogate, h, g):
-    kind, p, q = surrogate
+    return _builtin_tilt(surrogate.kind, surrogate.p, surrogate.q, float(h), float(g))
+
+
+@kernel
+def _builtin_tilt(kind, p, q, h, g):
     if kind == MARGIN:
         return margin.tilt(p, q, h, g)
     if kind == SLACK:
@@ -60,7 +78,11 @@ def _tilt(surrogate, h, g):
 
 @implements(order_value, BuiltinSurrogate)
 def _order_value(surrogate, h, g):
-    kind, p, q = surrogate
+    return _builtin_order_value(surrogate.kind, surrogate.p, surrogate.q, float(h), float(g))
+
+
+@kernel
+def _builtin_order_value(kind, p, q, h, g):
     if kind == MARGIN:
         return margin.order_value(p, q, h, g)
     if kind == SLACK:
