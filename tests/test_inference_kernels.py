@@ -122,18 +122,45 @@ def test_path_max_marginals(potentials, run):
 
 
 @pytest.mark.parametrize("unknown", [False, True])
-def test_path_profile(potentials, run, unknown):
+def test_profile_by_mismatches(potentials, run, unknown):
     length, n_labels = potentials[0].shape
     reference = np.arange(length, dtype=np.int32) % n_labels
     if unknown:
         reference[length // 2] = -1
-    scores = np.full(length + 1, np.nan)
-    paths = np.full((length + 1, length), -7, dtype=np.int32)
-    delta = np.full((length, length, n_labels), np.nan)
-    run(chain.path_profile, *potentials, reference, delta, np.empty(n_labels), scores, paths)
+    step = np.array([[r >= 0 and r != k for k in range(n_labels)] for r in reference], np.int32)
+    scores, paths = profile_all(run, potentials, step, length)
     true_scores, true_outputs = brute.profile(brute.chain(*potentials), reference)
     np.testing.assert_array_equal(scores, true_scores)
     np.testing.assert_array_equal(paths, true_outputs)
+
+
+def test_profile_of_several_steps(potentials, run):
+    length, n_labels = potentials[0].shape
+    step = np.random.default_rng(length).integers(0, 4, size=(length, n_labels)).astype(np.int32)
+    n_levels = int(step.max(axis=1).sum()) + 1
+    scores, paths = profile_all(run, potentials, step, n_levels - 1)
+    listed = brute.chain(*potentials)
+    levels = step[np.arange(length), listed.outputs].sum(axis=1)
+    for level in range(n_levels):
+        best = listed.scores[levels == level].max(initial=-np.inf)
+        assert scores[level] == best
+        if best > -np.inf:
+            assert step[np.arange(length), paths[level]].sum() == level
+            assert chain.path_score(*potentials, paths[level]) == pytest.approx(best, rel=1e-12)
+
+
+def profile_all(run, potentials, step, most):
+    length, n_labels = potentials[0].shape
+    scores = np.full(most + 1, -np.inf)
+    paths = np.full((most + 1, length), -1, dtype=np.int32)
+    reach = np.zeros(length + 1, dtype=np.int64)
+    delta = np.full((length, most + 1, n_labels), np.nan)
+    run(chain.profile_scores, *potentials, step, reach, delta, np.empty(n_labels), scores)
+    unary, transitions, _, end = potentials
+    for level in np.flatnonzero(scores > -np.inf):
+        found = scores[level], paths[level]
+        run(chain.profile_path, unary, transitions, end, step, reach, delta, level, *found)
+    return scores, paths
 
 
 @pytest.mark.parametrize(

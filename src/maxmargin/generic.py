@@ -232,6 +232,12 @@ def profile_levels(data, cost):
     """
 
 
+@generic_on_two_with_default
+def profile_price(data, cost):
+    """Return how many calls of `maximize` a profile takes the time of, about. (Python only.)"""
+    return 1.0
+
+
 @generic_on_two
 def profile_room(data, cost):
     """Return room for the profile of any one example. (Python only.)"""

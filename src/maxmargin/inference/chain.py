@@ -30,7 +30,7 @@ from maxmargin.inference.answer import Answer, Marginals, Profile, exact
 from maxmargin.inference.chain_best import best_path, path_score
 from maxmargin.inference.chain_kbest import best_k_paths
 from maxmargin.inference.chain_marginals import forward_backward, path_max_marginals
-from maxmargin.inference.chain_profile import path_profile
+from maxmargin.inference.chain_profile import profile_path, profile_scores
 
 __all__ = [
     "best_k_paths",
@@ -41,7 +41,8 @@ __all__ = [
     "max_marginals",
     "maximize",
     "path_max_marginals",
-    "path_profile",
+    "profile_path",
+    "profile_scores",
     "path_score",
     "profile",
     "score",
@@ -231,10 +232,16 @@ def profile(
     length, n_labels = potentials.unary.shape
     labels = check_labels("reference", reference, length, n_labels, unknown=True)
     _check_allows_some(potentials)
-    level_scores = np.empty(length + 1)
-    outputs = np.empty((length + 1, length), dtype=np.int32)
+    step = ((labels[:, None] >= 0) & (labels[:, None] != np.arange(n_labels))).astype(np.int32)
+    reach = np.empty(length + 1, dtype=np.int64)
     delta = np.empty((length, length, n_labels))
-    path_profile(*potentials, labels, delta, np.empty(n_labels), level_scores, outputs)
+    level_scores = np.full(length + 1, -np.inf)
+    profile_scores(*potentials, step, reach, delta, np.empty(n_labels), level_scores)
+    outputs = np.full((length + 1, length), -1, dtype=np.int32)
+    scores, matrix, _, last = potentials
+    for level in np.flatnonzero(level_scores > -np.inf):
+        found = level_scores[level], outputs[level]
+        profile_path(scores, matrix, last, step, reach, delta, level, *found)
     return Profile(level_scores, outputs)
 
 

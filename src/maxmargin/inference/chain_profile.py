@@ -1,8 +1,9 @@
-"""The best labelling of a chain at every Hamming distance from a reference.
+"""The best labelling of a chain at every level of a cost that is counted in steps.
 
-One dynamic programme over (position, number of mismatches so far, label): about L / 2 times the
-work of `best_path`, laid out as it is. Sums are taken in the same order too, so the best level has
-exactly the score of the best labelling.
+Label k at position t costs step[t, k] steps (0 or 1 for the Hamming cost). One dynamic programme
+over (position, steps so far, label): for the Hamming cost about L / 2 times the work of
+`best_path`, laid out as it is. Sums are taken in the same order too, so the best level has exactly
+the score of the best labelling.
 """
 
 from __future__ import annotations
@@ -13,29 +14,37 @@ from maxmargin._compile import kernel
 
 
 @kernel
-def path_profile(unary, transitions, start, end, reference, delta, arrival, scores, paths):
-    """Find a best labelling for each number of mismatches with the reference, 0 to L.
+def profile_scores(unary, transitions, start, end, step, reach, delta, arrival, scores):
+    """Find the best score of each level; return the number of levels.
 
     Parameters
     ----------
     unary, transitions, start, end : potentials as for `best_path`
-    reference : int32 array of length >= L; a negative label never counts as a mismatch
-    delta : float64 workspace of shape (>= L, >= L, K): delta[t, c, k] is the best beginning that
-        reaches label k at position t with c mismatches before t, the unary of t not yet added
+    step : int32 array of shape (>= L, K), >= 0
+    reach : int64 workspace of length >= L + 1: reach[t] receives the most steps before position t
+    delta : float64 workspace of shape (>= L, >= reach[L - 1] + 1, K): delta[t, c, k] is the best
+        beginning that reaches label k at position t with c steps before t, the unary of t not yet
+        added
     arrival : float64 workspace of shape (K,)
-    scores : float64 array of length >= L + 1; scores[c] receives the best score with c mismatches,
-        -inf if there is none
-    paths : int32 array of shape (>= L + 1, >= L); row c receives that labelling, or -1 throughout
+    scores : float64 array of length >= reach[L] + 1; scores[c] receives the best score with c
+        steps, -inf if there is none
     """
     length, n_labels = unary.shape
     n_fours = n_labels - n_labels % 4
+    reach[0] = 0
+    for t in range(length):
+        most = 0
+        for k in range(n_labels):
+            most = max(most, step[t, k])
+        reach[t + 1] = reach[t] + most
     for k in range(n_labels):
         delta[0, 0, k] = start[k]
     for t in range(1, length):
-        for c in range(t + 1):
+        for c in range(reach[t] + 1):
             for k in range(n_labels):
-                before = _level_before(reference[t - 1], k, c, t - 1)
-                arrival[k] = delta[t - 1, before, k] + unary[t - 1, k] if before >= 0 else -np.inf
+                before = c - step[t - 1, k]
+                within = before >= 0 and before <= reach[t - 1]
+                arrival[k] = delta[t - 1, before, k] + unary[t - 1, k] if within else -np.inf
                 delta[t, c, k] = -np.inf
             for j in range(0, n_fours, 4):
                 from0 = arrival[j]
@@ -58,41 +67,41 @@ def path_profile(unary, transitions, start, end, reference, delta, arrival, scor
                     delta[t, c, k] = score0 if score0 > delta[t, c, k] else delta[t, c, k]
 
     last = length - 1
-    for level in range(length + 1):
+    for level in range(reach[length] + 1):
         scores[level] = -np.inf
-        label = 0
         for k in range(n_labels):
-            before = _level_before(reference[last], k, level, last)
-            if before >= 0:
+            before = level - step[last, k]
+            if before >= 0 and before <= reach[last]:
                 score = (delta[last, before, k] + unary[last, k]) + end[k]
                 if score > scores[level]:
                     scores[level] = score
-                    label = k
-        if scores[level] == -np.inf:
-            for t in range(length):
-                paths[level, t] = -1
-            continue
-        paths[level, last] = label
-        c = _level_before(reference[last], label, level, last)
-        for t in range(last, 0, -1):
-            # As in best_path, the recorded maximum is one of these sums to the last bit.
-            after = label
-            target = delta[t, c, after]
-            for j in range(n_labels):
-                before = _level_before(reference[t - 1], j, c, t - 1)
-                if before >= 0:
-                    score = (delta[t - 1, before, j] + unary[t - 1, j]) + transitions[j, after]
-                    if score == target:
-                        label = j
-                        c = before
-                        break
-            paths[level, t - 1] = label
+    return reach[length] + 1
 
 
-# Numbers only: a helper that took the arrays made the whole kernel over ten times slower.
 @kernel
-def _level_before(known, label, level, t):
-    """Mismatches before position t if there are `level` up to and with t; -1 if impossible."""
-    if known >= 0 and known != label:
-        level -= 1
-    return level if level <= t else -1
+def profile_path(unary, transitions, end, step, reach, delta, level, score, path):
+    """Write to `path` the labelling of a level, after `profile_scores`; its score is given.
+
+    The score must not be -inf: there is such a labelling.
+    """
+    length, n_labels = unary.shape
+    last = length - 1
+    label = c = 0
+    for k in range(n_labels):
+        before = level - step[last, k]
+        if before >= 0 and before <= reach[last]:
+            if (delta[last, before, k] + unary[last, k]) + end[k] == score:
+                label, c = k, before
+                break
+    path[last] = label
+    for t in range(last, 0, -1):
+        # As in best_path, the recorded maximum is one of these sums to the last bit.
+        after = label
+        target = delta[t, c, after]
+        for j in range(n_labels):
+            before = c - step[t - 1, j]
+            if before >= 0 and before <= reach[t - 1]:
+                if (delta[t - 1, before, j] + unary[t - 1, j]) + transitions[j, after] == target:
+                    label, c = j, before
+                    break
+        path[t - 1] = label

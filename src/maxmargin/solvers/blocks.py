@@ -4,7 +4,8 @@ The loss of example i is bounded below by planes
 
     offset_p + slope_p * h_i(y_p),    h_i(y) = -w.Psi_i(y),
 
-one an output y_p (two for a while where psi is not affine in h). With coefficients alpha_p >= 0 that sum to 1 in each block,
+one an output y_p (two for a while where psi is not affine in h). With coefficients alpha_p >= 0
+that sum to 1 in each block,
 
     w = sum_i s_i/(lam n) sum_p alpha_p slope_p Psi_i(y_p),
     D = 1/n sum_i s_i sum_p alpha_p offset_p - lam/2 |w|^2.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from maxmargin.structures import chain_zero_one as _chain_zero_one  # noqa: F401  (registers)
+from maxmargin.structures import (  # noqa: F401  (these register implementations)
+    chain_oracles as _chain_oracles,
+)
+from maxmargin.structures import chain_zero_one as _chain_zero_one  # noqa: F401
+from maxmargin.structures import multiclass_oracles as _multiclass_oracles  # noqa: F401
 from maxmargin.structures.chain import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.compiled import CompiledStructure
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin._compile import jitable
 from maxmargin.costs.tables import PartCost
 from maxmargin.generic import (
     add_difference,
@@ -262,17 +263,28 @@ def _add_difference(data, i, outputs, at, scale, w):
         W[layout.end, outputs[at + length - 1]] -= scale
 
 
-@implements(maximize, ChainData, PartCost)
-def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    n_labels = data.layout.n_labels
+@jitable
+def augment(
+    data: Any, cost: Any, i: int, theta: Any, score_scale: float, cost_scale: float
+) -> None:
+    """Fill theta.augmented: unary potentials with the cost added to them.
+
+    Scaling the unary potentials by a / score_scale leaves the transitions as they are. Without a
+    score, a tilt so large that scores only break ties stands for it.
+    """
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
-    # Scaling the unary potentials by a / score_scale leaves the transitions as they are. Without a
-    # score, a tilt so large that scores only break ties stands for it.
     factor = cost_scale * cost.scale[i] / max(score_scale, 1e-9)
     for t in range(length):
         truth = data.labels[first + t]
-        for k in range(n_labels):
+        for k in range(data.layout.n_labels):
             theta.augmented[t, k] = theta.unary[t, k] + factor * cost.matrix[truth, k]
+
+
+@implements(maximize, ChainData, PartCost)
+def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    n_labels = data.layout.n_labels
+    length = data.offsets[i + 1] - data.offsets[i]
+    augment(data, cost, i, theta, score_scale, cost_scale)
     best_path(
         theta.augmented[:length],
         theta.edges[:n_labels],

@@ -1,0 +1,36 @@
+"""Costs whose values are equally spaced: counted in steps of one size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: A step may be this share of the smallest price, for prices such as 2 and 3.
+FINEST = 12
+
+
+def steps_of(prices: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return prices as whole numbers of steps, and the size of a step.
+
+    Raises ValueError where there is no such size, or only one smaller than a twelfth of the
+    smallest price.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> steps_of(np.array([0.0, 0.5, 0.75]))
+    (array([0, 2, 3], dtype=int32), 0.25)
+    """
+    prices = np.asarray(prices, dtype=np.float64)
+    positive = np.unique(prices[prices > 0.0])
+    if len(positive) == 0:
+        return np.zeros(prices.shape, dtype=np.int32), 1.0
+    for parts in range(1, FINEST + 1):
+        unit = positive[0] / parts
+        counts = np.rint(positive / unit)
+        if (np.abs(positive / unit - counts) <= 1e-9 * counts).all():
+            return np.rint(prices / unit).astype(np.int32), float(unit)
+    raise ValueError(
+        f"the prices {', '.join(f'{price:g}' for price in positive[:5])} are no multiples of one "
+        "step, so that the cost has no equally spaced levels, which a profile needs. Searches that "
+        "need none: 'hull'."
+    )
