@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn import metrics as sk
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -15,9 +17,16 @@ from maxmargin.metrics import (
     chunk_scores,
     entity_f1,
     entity_f1_scorer,
+    example_accuracy,
+    example_f1,
     hamming_error,
+    hamming_loss,
+    label_set_report,
+    macro_f1,
+    micro_f1,
     sequence_accuracy,
     sequence_error,
+    subset_accuracy,
     token_accuracy,
     token_accuracy_scorer,
 )
@@ -197,3 +206,147 @@ def test_scorers_in_a_grid_search():
         scores = cross_val_score(Echo(), y, y, scoring=scorer, cv=3, error_score="raise")
         assert (scores == 1.0).all()
         assert pickle.loads(pickle.dumps(scorer))(Echo(), y, y) == 1.0
+
+
+LABEL_SET_SCORES = (
+    example_accuracy,
+    example_f1,
+    hamming_loss,
+    macro_f1,
+    micro_f1,
+    subset_accuracy,
+)
+
+
+def sets_of(Y):
+    return [frozenset(np.flatnonzero(row).tolist()) for row in Y]
+
+
+def test_label_set_scores_are_those_of_scikit_learn(rng):
+    for _ in range(150):
+        shape = rng.integers(1, 7, size=2)
+        truth, guess = ((rng.random(shape) < rng.random()).astype(int) for _ in range(2))
+        # One column is given to scikit-learn as a binary problem otherwise.
+        if shape[1] == 1:
+            continue
+        zero = float(rng.integers(2))
+        expected = {
+            "example_accuracy": sk.jaccard_score(truth, guess, average="samples", zero_division=1),
+            "hamming_loss": sk.hamming_loss(truth, guess),
+            "micro_f1": sk.f1_score(truth, guess, average="micro", zero_division=zero),
+            "macro_f1": sk.f1_score(truth, guess, average="macro", zero_division=zero),
+            "subset_accuracy": sk.accuracy_score(truth, guess),
+            "example_f1": sk.f1_score(truth, guess, average="samples", zero_division=1),
+        }
+        found = label_set_report(truth, guess, zero_division=zero)
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
+        assert example_f1(truth, guess, zero_division=zero) == pytest.approx(
+            sk.f1_score(truth, guess, average="samples", zero_division=zero)
+        )
+        nan = macro_f1(truth, guess, zero_division=np.nan)
+        theirs = sk.f1_score(truth, guess, average="macro", zero_division=np.nan)
+        assert nan == pytest.approx(theirs, nan_ok=True)
+
+
+def test_label_sets_come_in_four_forms(rng):
+    truth, guess = ((rng.random((9, 5)) < 0.4).astype(int) for _ in range(2))
+    classes = list(range(5))
+    expected = label_set_report(truth, guess)
+    forms = [
+        (csr_matrix(truth), csr_matrix(guess)),
+        (truth, csr_matrix(guess.astype(bool))),
+        (truth.astype(float), guess.astype(bool)),
+        (sets_of(truth), sets_of(guess)),
+        ([tuple(s) for s in sets_of(truth)], csr_matrix(guess)),
+    ]
+    for a, b in forms:
+        assert label_set_report(a, b, classes=classes) == expected
+    for score in LABEL_SET_SCORES:
+        assert expected[score.__name__] == score(truth, guess)
+        assert type(expected[score.__name__]) is float
+
+
+def test_lists_without_classes_know_only_the_labels_that_occur():
+    truth, guess = [["a"], []], [["b"], []]
+    assert hamming_loss(truth, guess) == 0.5
+    assert hamming_loss(truth, guess, classes="abcd") == 0.25
+    assert label_set_report([[], []], [[], []]) == {
+        "example_accuracy": 1.0,
+        "hamming_loss": 0.0,
+        "micro_f1": 0.0,
+        "macro_f1": pytest.approx(np.nan, nan_ok=True),
+        "subset_accuracy": 1.0,
+        "example_f1": 1.0,
+    }
+
+
+@pytest.mark.parametrize("kind", [np.array, csr_matrix])
+def test_unknown_cells_are_left_out(kind, rng):
+    truth = rng.integers(-1, 2, size=(40, 4))
+    truth[3] = -1  # a sample of which nothing is known
+    guess = rng.integers(0, 2, size=(40, 4))
+    found = label_set_report(kind(truth), kind(guess))
+    rows = [(t[t >= 0], g[t >= 0]) for t, g in zip(truth, guess, strict=True) if (t >= 0).any()]
+    assert len(rows) < 40
+    jaccard, f1 = [], []
+    for t, g in rows:
+        jaccard.append((t & g).sum() / (t | g).sum() if (t | g).any() else 1.0)
+        f1.append(2 * (t & g).sum() / (t.sum() + g.sum()) if (t | g).any() else 1.0)
+    known = truth >= 0
+    assert found == pytest.approx(
+        {
+            "example_accuracy": np.mean(jaccard),
+            "hamming_loss": (truth != guess)[known].mean(),
+            "micro_f1": sk.f1_score(truth[known], guess[known]),
+            "macro_f1": np.mean(
+                [sk.f1_score(truth[known[:, k], k], guess[known[:, k], k]) for k in range(4)]
+            ),
+            "subset_accuracy": np.mean([(t == g).all() for t, g in rows]),
+            "example_f1": np.mean(f1),
+        }
+    )
+    # Nor does it matter what is predicted there.
+    other = np.where(known, guess, 1 - guess)
+    assert label_set_report(kind(truth), kind(other)) == found
+
+
+def test_a_label_of_which_nothing_is_known_is_left_out():
+    truth, guess = np.array([[1, -1], [1, -1]]), np.array([[1, 1], [1, 0]])
+    assert macro_f1(truth, guess) == 1.0 and hamming_loss(truth, guess) == 0.0
+
+
+@pytest.mark.parametrize("score", [*LABEL_SET_SCORES, label_set_report])
+@pytest.mark.parametrize(
+    ("truth", "guess", "options", "message"),
+    [
+        (np.eye(2), np.eye(3), {}, "y_true has 2 samples but y_pred has 3"),
+        (np.eye(2), np.ones((2, 3)), {}, "y_true has 2 labels but y_pred has 3"),
+        (np.zeros((0, 2)), np.zeros((0, 2)), {}, "y_true holds no sample"),
+        ([], [], {}, "y_true holds no sample"),
+        (np.array([1, 0]), np.array([1, 0]), {}, "y_true must be an indicator matrix of shape"),
+        (np.array([[0, 2]]), np.eye(1, 2), {}, r"y_true\[0, 1\] is 2; expected 0 or 1 or -1"),
+        (np.eye(1, 2), np.array([[0, -1]]), {}, r"y_pred\[0, 1\] is -1; expected 0 or 1\."),
+        (np.eye(1, 2), np.array([[0, np.nan]]), {}, r"y_pred\[0, 1\] is nan"),
+        (np.full((1, 2), -1), np.eye(1, 2), {}, "y_true has no known label"),
+        ([[1, 0, 1]], [[0]], {}, r"y_true\[0\] holds the label 1 twice; an indicator matrix must"),
+        ([["a"]], [["z"]], {"classes": ["a"]}, r"y_pred\[0\] holds the label 'z', which is not in"),
+        ([["a"]], np.eye(1), {}, "classes must say which label each column is"),
+        ([["a"]], np.eye(1), {"classes": ["a", "b"]}, "y_pred has 1 columns but classes has 2"),
+        (np.eye(2), np.eye(2), {"classes": ["a", "a"]}, "classes hold a label twice"),
+    ],
+)
+def test_bad_label_sets(score, truth, guess, options, message):
+    with pytest.raises(ValueError, match=message):
+        score(truth, guess, **options)
+
+
+def test_bad_kinds_of_label_sets():
+    with pytest.raises(TypeError, match=r"y_pred\[0\] must be a collection of labels, got 'ab'"):
+        micro_f1([["a"]], ["ab"])
+    with pytest.raises(TypeError, match=r"y_true\[0\] must be a collection of labels, got 1"):
+        micro_f1([1, 0], [1, 0])
+    with pytest.raises(TypeError, match="y_true must be an indicator matrix or a list of label"):
+        micro_f1(None, [["a"]])
+    for score in (micro_f1, macro_f1, example_f1, label_set_report):
+        with pytest.raises(ValueError, match="zero_division must be 0, 1 or nan"):
+            score([["a"]], [["a"]], zero_division=0.5)
