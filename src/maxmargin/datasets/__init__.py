@@ -1,9 +1,10 @@
-"""Data sets: an embedded one, and loaders for those of a local folder (``MAXMARGIN_DATA``)."""
+"""Data sets: digits, drawn label sets, and those of a local folder (``MAXMARGIN_DATA``)."""
 
 from __future__ import annotations
 
 from maxmargin.datasets.dataset import Dataset, data_folder
 from maxmargin.datasets.digits import load_digit_strings
+from maxmargin.datasets.label_sets import make_label_sets
 from maxmargin.datasets.local import (
     KEEL_SETS,
     MULAN_SETS,
@@ -35,4 +36,5 @@ __all__ = [
     "load_ocr",
     "load_wnut17",
     "load_yeast",
+    "make_label_sets",
 ]

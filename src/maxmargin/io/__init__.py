@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maxmargin.io.any import EXTENSIONS, FileData, file_format, read_any
 from maxmargin.io.arff import ArffData, read_arff
+from maxmargin.io.arff_write import write_arff
 from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
 from maxmargin.io.files import atomic_write
 from maxmargin.io.mulan import read_label_list
@@ -46,6 +47,7 @@ __all__ = [
     "scheme_constraints",
     "spans_to_tags",
     "tags_to_spans",
+    "write_arff",
     "write_conll",
     "write_npz",
     "write_svmlight",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 from maxmargin.io.files import Source, numbered_lines, source_name
 from maxmargin.io.mulan import read_label_list
@@ -185,7 +185,7 @@ def _label_places(name: str, names: list[str], labels: Labels) -> NDArray[np.int
         return np.zeros(0, dtype=np.int64)
     if isinstance(labels, bool):
         raise TypeError("labels must be a path, a list of names or a number, got a bool.")
-    if isinstance(labels, int):
+    if isinstance(labels, (int, np.integer)):
         places = np.arange(len(names))[:labels] if labels > 0 else np.arange(len(names))[labels:]
         if not 0 < abs(labels) < len(names):
             raise ValueError(
@@ -227,6 +227,10 @@ def _dense_rows(name: str, attributes: list[_Attribute], rows: Rows) -> NDArray[
         except ValueError:
             # Quotes, comments and unknown values are rare: only rows with them are read slowly.
             pieces = _pieces(row)
+            if row[0] == "{":
+                raise ValueError(
+                    f"{name}, line {number}: the row is sparse, but the first row is dense."
+                ) from None
             _check_width(name, number, pieces, attributes)
             values = [
                 _value(name, number, attribute, piece)
@@ -374,9 +378,10 @@ def _part(
     X, Y = table[:, others], table[:, places]
     if sparse:
         X, Y = csr_matrix(X), csr_matrix(Y)
+        Y.sort_indices()  # labels may be asked for in any order
         Y.data[np.isnan(Y.data)] = -1
     else:
-        X, Y = (m if isinstance(m, np.ndarray) else m.toarray() for m in (X, Y))
+        X, Y = (np.ascontiguousarray(m.toarray() if issparse(m) else m) for m in (X, Y))
         Y[np.isnan(Y)] = -1
     return ArffData(
         X,
