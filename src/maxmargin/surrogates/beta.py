@@ -62,7 +62,7 @@ class BetaScaling:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal surrogate."""
-        return {"beta": self.beta}
+        return {"beta": float(self.beta)}
 
     def in_domain(self, h: float, g: float) -> bool:
         """Tell whether psi is quasi-concave and increasing around (h, g)."""

@@ -70,7 +70,7 @@ class GeneralizedScaling:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal surrogate."""
-        return {"alpha": self.alpha, "beta": self.beta}
+        return {"alpha": float(self.alpha), "beta": float(self.beta)}
 
     def in_domain(self, h: float, g: float) -> bool:
         """Tell whether psi is quasi-concave and increasing around (h, g)."""

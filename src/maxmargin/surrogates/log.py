@@ -64,10 +64,12 @@ def conjugate(p: float, q: float, slope: float, g: float) -> float:
 
     Shares within rounding of [0, 1] are taken as its ends; outside, psi* is infinite.
     """
-    share = slope * LOG_2 / g if g > 0.0 else slope
+    if g <= 0.0:  # psi = 0, whatever h
+        return 0.0 if abs(slope) <= 1e-9 else math.inf
+    share = slope * LOG_2 / g
     if share < -1e-9 or share > 1.0 + 1e-9:
         return math.inf
-    if g <= 0.0 or share <= 0.0 or share >= 1.0:
+    if share <= 0.0 or share >= 1.0:
         return 0.0
     return g * (share * math.log(share) + (1.0 - share) * math.log1p(-share)) / LOG_2
 

@@ -33,7 +33,7 @@ class ProbLoss:
     >>> psi(ProbLoss().compiled(), 1.0, 4.0)  # and its slopes in h and in g
     (6.0, 2.0, 1.25)
     >>> round(psi(ProbLoss(convex=False).compiled(), 1.0, 4.0)[0], 3)
-    5.877
+    5.876
     """
 
     convex: bool = True
@@ -58,7 +58,7 @@ class ProbLoss:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal surrogate."""
-        return {"convex": self.convex}
+        return {"convex": bool(self.convex)}
 
     def in_domain(self, h: float, g: float) -> bool:
         """Tell whether psi is quasi-concave and increasing around (h, g)."""
@@ -88,10 +88,12 @@ def conjugate(convex: float, q: float, slope: float, g: float) -> float:
 
     Slopes within rounding of [0, sqrt(g)] are taken as its ends; outside, psi* is infinite.
     """
-    ratio = slope / math.sqrt(g) if g > 0.0 else slope
+    if g <= 0.0:  # psi = 0, whatever h
+        return 0.0 if abs(slope) <= 1e-9 else math.inf
+    ratio = slope / math.sqrt(g)
     if ratio < -1e-9 or ratio > 1.0 + 1e-9 or (convex == 0.0 and ratio > 0.0):
         return math.inf
-    if g <= 0.0 or ratio <= 0.0:
+    if ratio <= 0.0:
         return 0.0
     x = math.sqrt(max(0.0, -math.log(ratio)))
     return -g * (2.0 * min(ratio, 1.0) * x / ROOT_PI + math.erfc(x))
