@@ -173,6 +173,11 @@ def test_tails_are_those_of_scipy(x):
     assert compiled(log_erfc)(x) == pytest.approx(log_erfc(x), rel=1e-14, abs=1e-15)
 
 
+def test_the_continued_fraction_has_converged_where_it_begins():
+    for x in np.linspace(8.0, 14.0, 200):
+        assert erfcx(x) == pytest.approx(special.erfcx(x), rel=2e-15)
+
+
 def test_the_tail_overflows_to_infinity():
     assert erfcx(-30.0) == math.inf == compiled(erfcx)(-30.0)
     assert log_erfc(-30.0) == math.log(2.0)

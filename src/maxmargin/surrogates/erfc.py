@@ -27,7 +27,7 @@ def erfcx(x: float) -> float:
         return math.exp(x * x) * math.erfc(x)
     # Laplace's continued fraction x + (1/2)/(x + (2/2)/(x + (3/2)/(x + ...))), from its tail.
     tail = x
-    for k in range(8, 0, -1):
+    for k in range(10, 0, -1):
         tail = x + 0.5 * k / tail
     return 1.0 / (ROOT_PI * tail)
 
