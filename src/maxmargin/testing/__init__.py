@@ -11,6 +11,7 @@ Our own registries go through the same checks.
 
 from __future__ import annotations
 
+from maxmargin.testing.clouds import cloud_problem
 from maxmargin.testing.costs import check_cost
 from maxmargin.testing.exact import Optimum, optimum
 from maxmargin.testing.outputs import all_outputs
@@ -26,6 +27,7 @@ __all__ = [
     "check_solver",
     "check_structure",
     "check_surrogate",
+    "cloud_problem",
     "optimum",
     "tiny_cost",
     "tiny_problem",

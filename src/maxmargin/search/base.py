@@ -1,0 +1,90 @@
+"""What a search must offer, and what searches share: the truth, and labels of the last pass."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from maxmargin._compile import jitable
+from maxmargin.generic import output_size, output_sizes, truths
+
+
+class Search(Protocol):
+    """How the output of largest psi(h, g) is found.
+
+    ``bind`` gives what passes read: an object for whose type the generic functions ``find``,
+    ``search_room`` and, where it remembers anything, ``memory`` are implemented (a NamedTuple runs
+    compiled).
+    """
+
+    #: What the search is called, as ``search="..."``.
+    name: str
+    #: The oracles it calls: of "weighted", "k_best", "constrained" and "profile".
+    needs: frozenset[str]
+    #: The surrogates it is for: "any", or "slack" for slack rescaling alone.
+    surrogates: str
+    #: It looks for what is worse than a known slack: for the n-slack cutting plane alone.
+    needs_slack: bool
+    #: It finds the maximum, whatever the outputs are.
+    is_exact: bool
+
+    def bind(self, data: Any, cost: Any, surrogate: Any) -> Any:
+        """Return the search over these examples, which it may remember something of."""
+        ...
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that make an equal search."""
+        ...
+
+
+class Recall(NamedTuple):
+    """The true outputs, and a few outputs an example that the last search has left behind.
+
+    Scored anew under the weights of the day, which costs no call of an oracle, these are where the
+    next search starts. Slot k of example i begins at cell ``k * n_cells + starts[i]``.
+    """
+
+    truths: Any  # (n_cells,), those of the data
+    starts: Any  # (n_examples,) int64
+    labels: Any  # (n_slots * n_cells,), like truths
+    counts: Any  # (n_examples,) int64: slots in use
+    numbers: Any  # (n_examples,): one number, of the search's choice
+    n_cells: int
+    is_warm: int
+
+
+def recall(data: Any, n_slots: int, warm: bool) -> Recall:
+    """Return room to remember n_slots outputs an example; none if not ``warm``."""
+    sizes = np.asarray(output_sizes(data), dtype=np.int64)
+    cells = truths(data)
+    return Recall(
+        cells,
+        np.cumsum(sizes) - sizes,
+        np.zeros(n_slots * len(cells) if warm else 0, dtype=cells.dtype),
+        np.zeros(len(sizes), dtype=np.int64),
+        np.zeros(len(sizes)),
+        len(cells),
+        int(warm),
+    )
+
+
+def remembered(kept: Recall) -> dict[str, Any]:
+    """Return the arrays of a memory, by name: zeros forget everything."""
+    return {"labels": kept.labels, "counts": kept.counts, "numbers": kept.numbers}
+
+
+@jitable
+def copy_output(data: Any, i: int, source: Any, source_at: int, outputs: Any, at: int) -> None:
+    """Copy an output of example i."""
+    for k in range(output_size(data, i)):
+        outputs[at + k] = source[source_at + k]
+
+
+@jitable
+def is_same_output(data: Any, i: int, left: Any, left_at: int, right: Any, right_at: int) -> bool:
+    """Tell whether two outputs of example i are one."""
+    for k in range(output_size(data, i)):
+        if left[left_at + k] != right[right_at + k]:
+            return False
+    return True

@@ -1,0 +1,363 @@
+"""Clouds: examples whose outputs are listed points (h, g), for searches to be tried on.
+
+Output y of example i is the one cell y. Its score is a weight of its own, and its cost is listed,
+so that at the weights ``problem.weights`` the margin errors are the numbers that were given. Every
+oracle of `maxmargin.generic` is there, by looking at all outputs: what a search finds, and in how
+many calls, depends on the search alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin._compile import jitable
+from maxmargin.generic import (
+    add_difference,
+    constrained,
+    implements,
+    k_best,
+    k_best_room,
+    margin_error,
+    maximize,
+    n_weights,
+    oracles,
+    output_cost,
+    output_size,
+    output_sizes,
+    potentials,
+    profile,
+    profile_levels,
+    profile_output,
+    profile_room,
+    psi,
+    truths,
+    workspace,
+)
+from maxmargin.problem import Problem
+
+#: Clouds with more different costs than this have no profile.
+MAX_LEVELS = 64
+
+
+class CloudData(NamedTuple):
+    """Examples with listed outputs, one after the other; output 0 of each is the true one."""
+
+    starts: Any  # (n_examples + 1,) int64
+    truths: Any  # (n_examples,) int32: zeros
+
+
+class CloudCost(NamedTuple):
+    """The cost of every output."""
+
+    g: Any  # (n_outputs,)
+    levels: Any  # (n_examples, n_levels): different costs, then inf; no column where they are many
+    hides: Any  # a flag an oracle, see HIDDEN
+
+
+#: Oracles that a cloud can do without.
+HIDDEN = ("k_best", "constrained", "profile")
+
+
+class CloudProblem(Problem):
+    """A problem over clouds; ``weights`` are those at which h is as given."""
+
+    weights: np.ndarray
+
+
+def cloud_problem(
+    h: Any,
+    g: Any,
+    surrogate: Any,
+    search: Any,
+    *,
+    truth_g: Any = None,
+    without: Any = (),
+    compile: bool = True,
+) -> CloudProblem:
+    """Return a problem of one example a cloud.
+
+    The true output, (0, 0), comes first in every cloud and is not to be listed.
+
+    Parameters
+    ----------
+    h, g : sequences of sequences of float
+        Margin errors and costs of the outputs of each cloud.
+    surrogate : Surrogate
+    search : Search
+    truth_g : sequence of float, or None (all 0)
+        g of the true output of each cloud, for `MicroF1`: minus twice the labels it has.
+    without : collection of {"k_best", "constrained", "profile"}
+        Oracles to do without.
+    compile : bool, default=True
+
+    Examples
+    --------
+    >>> from maxmargin.search import Angular
+    >>> from maxmargin.surrogates import SlackRescaling
+    >>> clouds = [[0.5, -0.5]], [[1.0, 4.0]]
+    >>> problem = cloud_problem(*clouds, SlackRescaling(), Angular())
+    >>> problem.losses(problem.weights)[0], best_psi(*clouds, SlackRescaling())
+    (array([2.]), array([2.]))
+    """
+    sizes = [len(points) + 1 for points in h]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    weights, costs = np.zeros((2, starts[-1]))
+    truth_g = np.zeros(len(sizes)) if truth_g is None else truth_g
+    different = [np.unique([truth_g[i], *points]) for i, points in enumerate(g)]
+    n_levels = max(map(len, different))
+    has_levels = n_levels <= MAX_LEVELS
+    levels = np.full((len(sizes), n_levels if has_levels else 0), np.inf)
+    for i, first in enumerate(starts[:-1]):
+        weights[first + 1 : starts[i + 1]] = h[i]
+        costs[first] = truth_g[i]
+        costs[first + 1 : starts[i + 1]] = g[i]
+        if has_levels:
+            levels[i, : len(different[i])] = different[i]
+    data = CloudData(starts, np.zeros(len(sizes), dtype=np.int32))
+    cost = CloudCost(costs, levels, tuple(int(name in without) for name in HIDDEN))
+    bound = search.bind(data, cost, surrogate)
+    problem = CloudProblem(
+        data, cost, surrogate.compiled(), len(sizes), 1.0, search=bound, compile=compile
+    )
+    problem.weights = weights
+    return problem
+
+
+def best_psi(h: Any, g: Any, surrogate: Any) -> np.ndarray:
+    """Return the largest psi of every cloud, at least 0, by looking at all points."""
+    form = surrogate.compiled()
+    pairs = zip(h, g, strict=True)
+    return np.array(
+        [max([0.0, *(psi(form, x, y)[0] for x, y in zip(*pair, strict=True))]) for pair in pairs]
+    )
+
+
+def best_on_hull(h: Any, g: Any, surrogate: Any) -> np.ndarray:
+    """Return the largest psi among the outputs that a query h + tilt * g can find, of every cloud.
+
+    These are the corners of the upper right hull.
+    """
+    form = surrogate.compiled()
+    best = []
+    for points in zip(h, g, strict=True):
+        corners = hull_corners(*points)
+        best.append(max([0.0, *(psi(form, x, y)[0] for x, y in corners)]))
+    return np.array(best)
+
+
+def hull_corners(h: Any, g: Any) -> list[tuple[float, float]]:
+    """Return the corners of the upper right hull of points and (0, 0), by rising g."""
+    points = sorted({(float(y), float(x)) for x, y in zip(h, g, strict=True)} | {(0.0, 0.0)})
+    corners: list[tuple[float, float]] = []
+    for y, x in points:
+        while corners and corners[-1][0] <= x:
+            corners.pop()
+        while len(corners) > 1:
+            (ah, ag), (bh, bg) = corners[-2:]
+            if (bh - ah) * (y - ag) > (x - ah) * (bg - ag):
+                break
+            corners.pop()
+        corners.append((x, y))
+    return corners
+
+
+# -- the structure ------------------------------------------------------------------------------
+
+
+@implements(n_weights, CloudData)
+def _n_weights(data: Any) -> Any:
+    return int(data.starts[-1])
+
+
+@implements(output_sizes, CloudData)
+def _output_sizes(data: Any) -> Any:
+    return np.ones(len(data.truths), dtype=np.int64)
+
+
+@implements(truths, CloudData)
+def _truths(data: Any) -> Any:
+    return data.truths
+
+
+@implements(workspace, CloudData)
+def _workspace(data: Any) -> Any:
+    return np.zeros(int(np.diff(data.starts).max()))
+
+
+@implements(output_size, CloudData)
+def _output_size(data: Any, i: int) -> Any:
+    return 1
+
+
+@implements(potentials, CloudData)
+def _potentials(data: Any, i: int, w: Any, scale: float, theta: Any) -> Any:
+    first = data.starts[i]
+    for y in range(data.starts[i + 1] - first):
+        theta[y] = scale * w[first + y]
+
+
+@implements(margin_error, CloudData)
+def _margin_error(data: Any, i: int, theta: Any, outputs: Any, at: int) -> Any:
+    return theta[outputs[at]] - theta[0]
+
+
+@implements(add_difference, CloudData)
+def _add_difference(data: Any, i: int, outputs: Any, at: int, scale: float, w: Any) -> Any:
+    w[data.starts[i]] += scale
+    w[data.starts[i] + outputs[at]] -= scale
+
+
+# -- the oracles --------------------------------------------------------------------------------
+
+
+@implements(oracles, CloudData)
+def _oracles(data: Any, cost: Any) -> Any:
+    found = {name for name, hidden in zip(HIDDEN, cost.hides, strict=True) if not hidden}
+    return frozenset(found - ({"profile"} if cost.levels.shape[1] == 0 else set()) | {"weighted"})
+
+
+@implements(output_cost, CloudData, CloudCost)
+def _output_cost(data: Any, cost: Any, i: int, outputs: Any, at: int) -> Any:
+    return cost.g[data.starts[i] + outputs[at]]
+
+
+@jitable
+def _is_better(
+    value: float, h: float, g: float, best_value: float, best_h: float, best_g: float, tilt: float
+) -> bool:
+    """Order outputs; ties at a tilt of 0 by g and else by h."""
+    if value != best_value:
+        return value > best_value
+    return g > best_g if tilt == 0.0 else h > best_h
+
+
+@implements(maximize, CloudData, CloudCost)
+def _maximize(
+    data: Any,
+    cost: Any,
+    i: int,
+    theta: Any,
+    score_scale: float,
+    cost_scale: float,
+    outputs: Any,
+    at: int,
+) -> Any:
+    first = data.starts[i]
+    best = 0
+    for y in range(1, data.starts[i + 1] - first):
+        value = score_scale * theta[y] + cost_scale * cost.g[first + y]
+        best_value = score_scale * theta[best] + cost_scale * cost.g[first + best]
+        h, g = theta[y], cost.g[first + y]
+        if _is_better(value, h, g, best_value, theta[best], cost.g[first + best], cost_scale):
+            best = y
+    outputs[at] = best
+
+
+@implements(k_best_room, CloudData, CloudCost)
+def _k_best_room(data: Any, cost: Any, k: int) -> Any:
+    return np.zeros(int(np.diff(data.starts).max()), dtype=np.int8)
+
+
+@implements(k_best, CloudData, CloudCost)
+def _k_best(
+    data: Any,
+    cost: Any,
+    i: int,
+    theta: Any,
+    score_scale: float,
+    cost_scale: float,
+    k: int,
+    room: Any,
+    outputs: Any,
+    at: int,
+) -> Any:
+    first = data.starts[i]
+    n_outputs = data.starts[i + 1] - first
+    room[:] = 0
+    for place in range(min(k, n_outputs)):
+        best = -1
+        for y in range(n_outputs):
+            if room[y] == 0:
+                h, g = theta[y], cost.g[first + y]
+                value = score_scale * h + cost_scale * g
+                if best < 0:
+                    best = y
+                best_value = score_scale * theta[best] + cost_scale * cost.g[first + best]
+                best_g = cost.g[first + best]
+                if _is_better(value, h, g, best_value, theta[best], best_g, cost_scale):
+                    best = y
+        outputs[at + place] = best
+        room[best] = 1
+    return min(k, n_outputs)
+
+
+@implements(constrained, CloudData, CloudCost)
+def _constrained(
+    data: Any,
+    cost: Any,
+    i: int,
+    theta: Any,
+    tilt: float,
+    low: float,
+    high: float,
+    is_closed: bool,
+    banned: Any,
+    n_banned: int,
+    outputs: Any,
+    at: int,
+) -> Any:
+    # < and <= are told apart by the quotient itself, so there is no need to look at bans.
+    first = data.starts[i]
+    best = -1
+    for y in range(data.starts[i + 1] - first):
+        h, g = 1.0 + (theta[y] - theta[0]), cost.g[first + y]
+        if h <= 0.0:
+            continue
+        slope = g / h
+        if slope > low and (slope < high or (is_closed and slope == high)):
+            value = g if tilt == math.inf else h + tilt * g
+            if best < 0:
+                best = y
+            best_h, best_g = 1.0 + (theta[best] - theta[0]), cost.g[first + best]
+            best_value = best_g if tilt == math.inf else best_h + tilt * best_g
+            if _is_better(value, h, g, best_value, best_h, best_g, tilt):
+                best = y
+    outputs[at] = max(best, 0)
+    return best >= 0
+
+
+@implements(profile_levels, CloudData, CloudCost)
+def _profile_levels(data: Any, cost: Any) -> Any:
+    if cost.levels.shape[1] == 0:
+        raise ValueError(f"Clouds have a profile up to {MAX_LEVELS} different costs.")
+    return cost.levels.shape[1]
+
+
+@implements(profile_room, CloudData, CloudCost)
+def _profile_room(data: Any, cost: Any) -> Any:
+    return np.zeros(max(1, cost.levels.shape[1]), dtype=np.int32)
+
+
+@implements(profile, CloudData, CloudCost)
+def _profile(data: Any, cost: Any, i: int, theta: Any, room: Any, h: Any, g: Any) -> Any:
+    first = data.starts[i]
+    n_levels = cost.levels.shape[1]
+    for level in range(n_levels):
+        h[level] = -np.inf
+        g[level] = cost.levels[i, level]
+    for y in range(data.starts[i + 1] - first):
+        for level in range(n_levels):
+            if g[level] == cost.g[first + y] and theta[y] - theta[0] > h[level]:
+                h[level] = theta[y] - theta[0]
+                room[level] = y
+    return n_levels
+
+
+@implements(profile_output, CloudData, CloudCost)
+def _profile_output(
+    data: Any, cost: Any, i: int, theta: Any, room: Any, level: int, outputs: Any, at: int
+) -> Any:
+    outputs[at] = room[level]
