@@ -26,10 +26,20 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin._compile import kernel
-from maxmargin.inference.label_graph import LabelGraph
+from maxmargin.inference._checks import check_potential, check_shape
+from maxmargin.inference.answer import Answer, Exactness, exact
+from maxmargin.inference.label_graph import LabelGraph, label_graph
 from maxmargin.inference.maxflow import FlowNetwork, FlowRoom, flow_room, max_flow
 
-__all__ = ["RoofRoom", "roof_dual", "roof_room"]
+__all__ = [
+    "RelaxedLabels",
+    "RoofRoom",
+    "bounded",
+    "decide_by_dominance",
+    "relax",
+    "roof_dual",
+    "roof_room",
+]
 
 _OPEN = -1
 
@@ -149,17 +159,15 @@ def decide_by_dominance(unary, graph, pair, room, node2):
         queue[j] = j
     changed = True
     while changed:
-        changed = False
         n_kept = 0
         for k in range(n_open):
             j = queue[k]
             if field[j] + rise[j] <= 0.0 or field[j] + fall[j] >= 0.0:
                 # Sums from which larger terms were taken away again are not to be trusted.
                 _sum_open(j, graph, pair, room, node2)
-            if field[j] + rise[j] <= 0.0:
-                _decide(j, 0, graph, pair, room, node2)
-            elif field[j] + fall[j] >= 0.0:
-                _decide(j, 2, graph, pair, room, node2)
+            stays_out = field[j] + rise[j] <= 0.0
+            if stays_out or field[j] + fall[j] >= 0.0:
+                _decide(j, 0 if stays_out else 2, graph, pair, room, node2)
             else:
                 queue[n_kept] = j
                 n_kept += 1
@@ -335,3 +343,117 @@ def _decide_ties(n_open, room, node2):
     for k in range(n_open):
         if node2[labels[k]] == 1 and component[k] != component[n_open + k]:
             node2[labels[k]] = 2 if component[k] < component[n_open + k] else 0
+
+
+class RelaxedLabels(NamedTuple):
+    """An optimal vertex of the relaxation.
+
+    Attributes
+    ----------
+    node : float64 array of shape (m,)
+        0, 1/2 or 1 for each label. Labels at 0 or 1 are so in some best label set.
+    edge : float64 array of shape (E,)
+        0, 1/2 or 1: how much both ends of the edge are present.
+    bound : float
+        The value of the relaxation, which no label set exceeds.
+    exactness : Exactness
+        EXACT if every label is 0 or 1: it is then a best label set.
+    """
+
+    node: npt.NDArray[np.float64]
+    edge: npt.NDArray[np.float64]
+    bound: float
+    exactness: Exactness
+
+
+def relax(unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike) -> RelaxedLabels:
+    """Return an optimal vertex of the local-polytope relaxation.
+
+    Maximises ``sum_j unary[j] x_j + sum_e pair[e] mu_e`` over 0 <= x <= 1 and
+    ``max(0, x_a + x_b - 1) <= mu_e <= min(x_a, x_b)``. If no pair is negative, or if the edges
+    form a forest, x comes out integral.
+
+    Parameters
+    ----------
+    unary : array-like of shape (m,)
+        Finite, or -inf for a label that must be absent.
+    edges : array-like of int of shape (E, 2)
+        Pairs of different labels, each pair once.
+    pair : array-like of shape (E,)
+        Finite, of any sign.
+
+    Examples
+    --------
+    Three labels that would each like to be there, but not together with another one:
+
+    >>> from maxmargin.inference.roof_duality import relax
+    >>> triangle = [(0, 1), (1, 2), (0, 2)]
+    >>> relaxed = relax([1.0, 1.0, 1.0], triangle, [-4.0, -4.0, -4.0])
+    >>> relaxed.node, relaxed.bound, relaxed.exactness.value
+    (array([0.5, 0.5, 0.5]), 1.5, 'relaxed')
+
+    Weights that attract each other leave no doubt:
+
+    >>> relax([-1.0, -1.0, 0.5], triangle, [1.0, 1.0, 1.0]).node
+    array([1., 1., 1.])
+    """
+    weights, graph, pairs = _check_weights(unary, edges, pair)
+    node2 = np.empty(len(weights), dtype=np.int32)
+    edge2 = np.empty(len(pairs), dtype=np.int32)
+    value = roof_dual(weights, graph, pairs, roof_room(graph), node2, edge2)
+    exactness = Exactness.RELAXED if (node2 == 1).any() else Exactness.EXACT
+    return RelaxedLabels(node2 / 2.0, edge2 / 2.0, float(value), exactness)
+
+
+def bounded(unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike) -> Answer:
+    """Return a good label set, and a bound on how good any can be.
+
+    Labels that the relaxation decides are right; those it leaves at 1/2 are found by local search.
+
+    Parameters are those of `relax`.
+
+    Returns
+    -------
+    Answer
+        Its `output` is an int32 array of m zeros and ones. Its exactness is EXACT if the relaxation
+        was integral, otherwise RELAXED, with its value as `bound`.
+
+    Examples
+    --------
+    >>> from maxmargin.inference.roof_duality import bounded
+    >>> triangle = [(0, 1), (1, 2), (0, 2)]
+    >>> answer = bounded([1.0, 2.0, 1.0], triangle, [-4.0, -4.0, -4.0])
+    >>> answer.output, answer.score, answer.bound
+    (array([0, 1, 0], dtype=int32), 2.0, 2.0)
+    >>> bounded([-1.0, 2.0], [(0, 1)], [3.0]).exactness.value
+    'exact'
+    """
+    # The search asks this module for its bound, so it cannot be imported above.
+    from maxmargin.inference.label_search import best_labels_bounded, bounded_room
+
+    weights, graph, pairs = _check_weights(unary, edges, pair)
+    y = np.empty(len(weights), dtype=np.int32)
+    room = bounded_room(graph)
+    score, bound = best_labels_bounded(weights, graph, pairs, room, y)
+    if (room.node2 == 1).any():
+        return Answer(y, float(score), float(bound), Exactness.RELAXED)
+    return exact(y, score)
+
+
+def _check_weights(
+    unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], LabelGraph, npt.NDArray[np.float64]]:
+    weights = check_potential("unary", unary, 1)
+    if len(weights) == 0:
+        raise ValueError("unary is empty; expected the score of at least one label.")
+    graph = label_graph(len(weights), edges)
+    pairs = check_potential("pair", pair, 1)
+    check_shape("pair", pairs, (len(graph.edges),), "one number an edge")
+    if (pairs == -np.inf).any():
+        e = int(np.argmax(pairs == -np.inf))
+        raise ValueError(f"pair[{e}] is -inf; expected a finite number, if need be a very low one.")
+    # Kernels add up all weights a few times over.
+    sizes = np.abs(np.concatenate([weights[weights > -np.inf], pairs]))
+    if sizes.max(initial=0.0) > 1e300 / max(1, len(sizes)):
+        raise ValueError(f"unary and pair go up to {sizes.max()}, so that sums would overflow.")
+    return weights, graph, pairs
