@@ -6,6 +6,9 @@ oracle of `maxmargin.generic` is there, by looking at all outputs: what a search
 many calls, depends on the search alone.
 """
 
+# Implementations of generic functions have no annotations: numba compares their signatures.
+# mypy: allow-untyped-defs
+
 from __future__ import annotations
 
 import math
@@ -168,44 +171,44 @@ def hull_corners(h: Any, g: Any) -> list[tuple[float, float]]:
 
 
 @implements(n_weights, CloudData)
-def _n_weights(data: Any) -> Any:
+def _n_weights(data):
     return int(data.starts[-1])
 
 
 @implements(output_sizes, CloudData)
-def _output_sizes(data: Any) -> Any:
+def _output_sizes(data):
     return np.ones(len(data.truths), dtype=np.int64)
 
 
 @implements(truths, CloudData)
-def _truths(data: Any) -> Any:
+def _truths(data):
     return data.truths
 
 
 @implements(workspace, CloudData)
-def _workspace(data: Any) -> Any:
+def _workspace(data):
     return np.zeros(int(np.diff(data.starts).max()))
 
 
 @implements(output_size, CloudData)
-def _output_size(data: Any, i: int) -> Any:
+def _output_size(data, i):
     return 1
 
 
 @implements(potentials, CloudData)
-def _potentials(data: Any, i: int, w: Any, scale: float, theta: Any) -> Any:
+def _potentials(data, i, w, scale, theta):
     first = data.starts[i]
     for y in range(data.starts[i + 1] - first):
         theta[y] = scale * w[first + y]
 
 
 @implements(margin_error, CloudData)
-def _margin_error(data: Any, i: int, theta: Any, outputs: Any, at: int) -> Any:
+def _margin_error(data, i, theta, outputs, at):
     return theta[outputs[at]] - theta[0]
 
 
 @implements(add_difference, CloudData)
-def _add_difference(data: Any, i: int, outputs: Any, at: int, scale: float, w: Any) -> Any:
+def _add_difference(data, i, outputs, at, scale, w):
     w[data.starts[i]] += scale
     w[data.starts[i] + outputs[at]] -= scale
 
@@ -214,13 +217,13 @@ def _add_difference(data: Any, i: int, outputs: Any, at: int, scale: float, w: A
 
 
 @implements(oracles, CloudData)
-def _oracles(data: Any, cost: Any) -> Any:
+def _oracles(data, cost):
     found = {name for name, hidden in zip(HIDDEN, cost.hides, strict=True) if not hidden}
     return frozenset(found - ({"profile"} if cost.levels.shape[1] == 0 else set()) | {"weighted"})
 
 
 @implements(output_cost, CloudData, CloudCost)
-def _output_cost(data: Any, cost: Any, i: int, outputs: Any, at: int) -> Any:
+def _output_cost(data, cost, i, outputs, at):
     return cost.g[data.starts[i] + outputs[at]]
 
 
@@ -235,16 +238,7 @@ def _is_better(
 
 
 @implements(maximize, CloudData, CloudCost)
-def _maximize(
-    data: Any,
-    cost: Any,
-    i: int,
-    theta: Any,
-    score_scale: float,
-    cost_scale: float,
-    outputs: Any,
-    at: int,
-) -> Any:
+def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
     first = data.starts[i]
     best = 0
     for y in range(1, data.starts[i + 1] - first):
@@ -257,23 +251,12 @@ def _maximize(
 
 
 @implements(k_best_room, CloudData, CloudCost)
-def _k_best_room(data: Any, cost: Any, k: int) -> Any:
+def _k_best_room(data, cost, k):
     return np.zeros(int(np.diff(data.starts).max()), dtype=np.int8)
 
 
 @implements(k_best, CloudData, CloudCost)
-def _k_best(
-    data: Any,
-    cost: Any,
-    i: int,
-    theta: Any,
-    score_scale: float,
-    cost_scale: float,
-    k: int,
-    room: Any,
-    outputs: Any,
-    at: int,
-) -> Any:
+def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
     first = data.starts[i]
     n_outputs = data.starts[i + 1] - first
     room[:] = 0
@@ -295,20 +278,7 @@ def _k_best(
 
 
 @implements(constrained, CloudData, CloudCost)
-def _constrained(
-    data: Any,
-    cost: Any,
-    i: int,
-    theta: Any,
-    tilt: float,
-    low: float,
-    high: float,
-    is_closed: bool,
-    banned: Any,
-    n_banned: int,
-    outputs: Any,
-    at: int,
-) -> Any:
+def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
     # < and <= are told apart by the quotient itself, so there is no need to look at bans.
     first = data.starts[i]
     best = -1
@@ -330,19 +300,19 @@ def _constrained(
 
 
 @implements(profile_levels, CloudData, CloudCost)
-def _profile_levels(data: Any, cost: Any) -> Any:
+def _profile_levels(data, cost):
     if cost.levels.shape[1] == 0:
         raise ValueError(f"Clouds have a profile up to {MAX_LEVELS} different costs.")
     return cost.levels.shape[1]
 
 
 @implements(profile_room, CloudData, CloudCost)
-def _profile_room(data: Any, cost: Any) -> Any:
+def _profile_room(data, cost):
     return np.zeros(max(1, cost.levels.shape[1]), dtype=np.int32)
 
 
 @implements(profile, CloudData, CloudCost)
-def _profile(data: Any, cost: Any, i: int, theta: Any, room: Any, h: Any, g: Any) -> Any:
+def _profile(data, cost, i, theta, room, h, g):
     first = data.starts[i]
     n_levels = cost.levels.shape[1]
     for level in range(n_levels):
@@ -357,7 +327,5 @@ def _profile(data: Any, cost: Any, i: int, theta: Any, room: Any, h: Any, g: Any
 
 
 @implements(profile_output, CloudData, CloudCost)
-def _profile_output(
-    data: Any, cost: Any, i: int, theta: Any, room: Any, level: int, outputs: Any, at: int
-) -> Any:
+def _profile_output(data, cost, i, theta, room, level, outputs, at):
     outputs[at] = room[level]
