@@ -24,6 +24,7 @@ from maxmargin.structures.compiled import check_cost_fits
 from maxmargin.surrogates import SURROGATES, MarginRescaling
 from maxmargin.testing import check_solver, optimum, tiny_problem
 from maxmargin.testing.exact import all_planes
+from maxmargin.testing.tiny import fitting_costs
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,7 @@ def fitting_cases():
     for structure, surrogate, solver in TRIPLES:
         if not fits(structure, surrogate, solver):
             continue
-        # A structure in plain Python has its own cost, and no other.
-        for cost in ["own"] if structure == "user" else COSTS:
+        for cost in fitting_costs(structure):
             yield Case(structure, cost, surrogate, solver)
 
 
@@ -172,10 +172,16 @@ def test_solvers_are_refused_where_they_do_not_fit(structure, surrogate, solver)
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_costs_without_an_oracle_are_refused(structure, cost):
     problem = tiny_problem(structure)
-    tables = tiny_problem("multiclass", cost).view.cost
-    if structure != "user":
-        check_cost_fits(problem.view.data, tables)
+    if cost in fitting_costs(structure):
+        check_cost_fits(problem.view.data, tiny_problem(structure, cost).view.cost)
         return
+    if structure != "user":
+        with pytest.raises(ValueError, match=r"Costs that fit"):
+            tiny_problem(structure, cost)
+        return
+    if cost == "f1":
+        return  # has no tables for them
+    tables = tiny_problem("multiclass", cost).view.cost
     with pytest.raises(TypeError, match=r"UserData has no maximize .* Costs that fit: OwnCost\."):
         check_cost_fits(problem.view.data, tables)
 

@@ -12,12 +12,14 @@ from maxmargin.costs import (
     ClassWeighted,
     CostMatrix,
     Hamming,
+    InstanceF1,
     PartCost,
     WholeCost,
     ZeroOne,
     largest_cost,
 )
 from maxmargin.testing import check_cost, tiny_cost
+from maxmargin.testing.tiny import fitting_costs
 
 LABELS = ["a", "b", "c"]
 MATRIX = [[0, 1, 4], [2, 0, 0.5], [3, 9, 0]]
@@ -53,13 +55,13 @@ DEFINITIONS = {
 }
 
 
-@pytest.mark.parametrize("name", COSTS)
+@pytest.mark.parametrize("name", fitting_costs("chain"))
 def test_registered_costs_meet_the_contract(name):
     check_cost(tiny_cost(name))
 
 
 def test_every_registered_cost_has_a_definition_here():
-    assert {type(cost) for cost, _ in DEFINITIONS.values()} == set(COSTS.values())
+    assert {type(cost) for cost, _ in DEFINITIONS.values()} == {*COSTS.values()} - {InstanceF1}
 
 
 @pytest.mark.parametrize(("cost", "definition"), DEFINITIONS.values(), ids=DEFINITIONS)

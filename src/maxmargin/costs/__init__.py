@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from maxmargin.costs.base import Cost, largest_cost
+from maxmargin.costs.f1 import InstanceF1
 from maxmargin.costs.hamming import Hamming
+from maxmargin.costs.label_sets import label_tables, micro_f1_cost
 from maxmargin.costs.matrix import CostMatrix
-from maxmargin.costs.tables import PartCost, WholeCost
+from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, PartCost, WholeCost
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne
 
@@ -15,6 +17,7 @@ COSTS: dict[str, type] = {
     "zero_one": ZeroOne,
     "class_weighted": ClassWeighted,
     "matrix": CostMatrix,
+    "f1": InstanceF1,
 }
 
 __all__ = [
@@ -22,9 +25,15 @@ __all__ = [
     "ClassWeighted",
     "Cost",
     "CostMatrix",
+    "F1Cost",
     "Hamming",
+    "InstanceF1",
+    "LabelCost",
+    "MicroF1Cost",
     "PartCost",
     "WholeCost",
     "ZeroOne",
+    "label_tables",
     "largest_cost",
+    "micro_f1_cost",
 ]

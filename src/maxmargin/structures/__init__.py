@@ -6,9 +6,12 @@ from maxmargin.structures import (  # noqa: F401  (these register implementation
     chain_oracles as _chain_oracles,
 )
 from maxmargin.structures import chain_zero_one as _chain_zero_one  # noqa: F401
+from maxmargin.structures import labels_independent as _labels_independent  # noqa: F401
+from maxmargin.structures import labels_listed as _labels_listed  # noqa: F401
 from maxmargin.structures import multiclass_oracles as _multiclass_oracles  # noqa: F401
 from maxmargin.structures.chain import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.compiled import CompiledStructure
+from maxmargin.structures.labels import IndependentLabels, ListedLabels, labels_data
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
 from maxmargin.structures.user import OwnCost, Structure, UserData
 
@@ -17,6 +20,8 @@ from maxmargin.structures.user import OwnCost, Structure, UserData
 STRUCTURES: dict[str, type] = {
     "multiclass": MulticlassData,
     "chain": ChainData,
+    "multilabel": IndependentLabels,
+    "multilabel_listed": ListedLabels,
     "user": UserData,
 }
 
@@ -25,11 +30,14 @@ __all__ = [
     "ChainData",
     "ChainLayout",
     "CompiledStructure",
+    "IndependentLabels",
+    "ListedLabels",
     "MulticlassData",
     "OwnCost",
     "Structure",
     "UserData",
     "chain_data",
     "chain_layout",
+    "labels_data",
     "multiclass_data",
 ]

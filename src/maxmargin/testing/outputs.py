@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.structures import ChainData, MulticlassData, UserData
+from maxmargin.structures import (
+    ChainData,
+    IndependentLabels,
+    ListedLabels,
+    MulticlassData,
+    UserData,
+)
 from maxmargin.structures.user import Box
 from maxmargin.testing.enumerate import labellings
 
@@ -31,6 +37,14 @@ def _of_chain(data: ChainData, i: int) -> np.ndarray:
     if len(data.node_barrier):
         barrier += data.node_barrier[np.arange(first, last), rows].sum(axis=1)
     return rows[barrier == 0.0]
+
+
+def _of_labels(data: Any, i: int) -> np.ndarray:
+    known = np.flatnonzero(data.labels[i] >= 0)
+    rows = np.full((2 ** len(known), data.n_labels), -1, dtype=np.int32)
+    if len(known):
+        rows[:, known] = labellings(len(known), 2)
+    return rows
 
 
 def _of_user(data: UserData, i: int) -> np.ndarray:
@@ -57,6 +71,8 @@ def _unlisted(structure: Any) -> ValueError:
 ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     MulticlassData: _of_multiclass,
     ChainData: _of_chain,
+    IndependentLabels: _of_labels,
+    ListedLabels: _of_labels,
     UserData: _of_user,
 }
 

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.costs import COSTS, ClassWeighted, Cost, CostMatrix
+from maxmargin.costs import COSTS, ClassWeighted, Cost, CostMatrix, label_tables
 from maxmargin.problem import Problem
 from maxmargin.structures import (
     OwnCost,
     UserData,
     chain_data,
     chain_layout,
+    labels_data,
     multiclass_data,
 )
 from maxmargin.surrogates import SURROGATES
@@ -89,6 +90,19 @@ def _tiny_chain(kind: str, rng: np.random.Generator) -> TinyData:
     return TinyData(chain_data(X, offsets, labels, chain_layout(2, N_LABELS)), np.array(LENGTHS))
 
 
+def _tiny_labels(inference: str, edges: Any = ()) -> Callable[..., TinyData]:
+    """Return a maker of label sets: no set empty, as F1 asks, and one label not known."""
+
+    def make(kind: str, rng: np.random.Generator) -> TinyData:
+        Y = rng.integers(2, size=(4, N_LABELS))
+        Y[np.arange(4), np.arange(4) % N_LABELS] = 1
+        Y[3, 1] = -1
+        data = labels_data(_features(4, kind, rng), Y, edges, inference=inference)
+        return TinyData(data, (Y >= 0).sum(axis=1))
+
+    return make
+
+
 def _tiny_user(kind: str, rng: np.random.Generator) -> TinyData:
     X = _features(6, "dense", rng)
     data = UserData(Agreement(N_LABELS, 2), X, rng.permutation(np.arange(6) % N_LABELS).tolist())
@@ -99,6 +113,8 @@ def _tiny_user(kind: str, rng: np.random.Generator) -> TinyData:
 TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "multiclass": _tiny_multiclass,
     "chain": _tiny_chain,
+    "multilabel": _tiny_labels("independent"),
+    "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),
     "user": _tiny_user,
 }
 
@@ -124,6 +140,31 @@ def tiny_cost(name: str, classes: Any = tuple(range(N_LABELS))) -> Cost:
     return COSTS[name]()
 
 
+def fitting_costs(structure: str) -> list[str]:
+    """Return the names of the costs that a registered structure takes.
+
+    Examples
+    --------
+    >>> fitting_costs("multilabel")
+    ['hamming', 'zero_one', 'class_weighted', 'f1']
+    """
+    if structure == "user":  # which has its own
+        return ["own"]
+    misfits = {"matrix"} if structure.startswith("multilabel") else {"f1"}
+    return [name for name in COSTS if name not in misfits]
+
+
+def tiny_tables(tiny: TinyData, cost: str) -> Any:
+    """Return a registered cost as these examples take it."""
+    if isinstance(tiny.data, UserData):
+        return OwnCost()
+    classes = np.arange(N_LABELS)
+    labels = tiny.data.labels if hasattr(tiny.data, "graph") else None
+    if labels is not None:
+        return label_tables(tiny_cost(cost), classes, labels)
+    return tiny_cost(cost).tables(classes, tiny.sizes)
+
+
 def tiny_problem(
     structure: str = "chain",
     cost: str = "hamming",
@@ -146,8 +187,7 @@ def tiny_problem(
     (6, 9)
     """
     tiny = tiny_data(structure, features, seed)
-    own = isinstance(tiny.data, UserData)
-    tables: Any = OwnCost() if own else tiny_cost(cost).tables(np.arange(N_LABELS), tiny.sizes)
+    tables = tiny_tables(tiny, cost)
     psi = SURROGATES[surrogate]().compiled()
     weight = 0.5 + np.random.default_rng(seed).random(len(tiny.sizes))
     return Problem(
