@@ -109,7 +109,8 @@ class Problem:
     sample_weight : array of shape (n_examples,) or None (all 1)
     search : object for whose type `find` is implemented; None for `Direct`, which is right for
         margin rescaling
-    is_convex : bool, whether the surrogate is convex in h; if not, P has no dual
+    is_convex, is_linear : bool, whether the surrogate is convex, and affine, in h; if it is not
+        convex P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
     """
@@ -124,6 +125,7 @@ class Problem:
         sample_weight: np.ndarray | None = None,
         search: Any = None,
         is_convex: bool = True,
+        is_linear: bool = True,
         n_jobs: int = 1,
         compile: bool = True,
     ) -> None:
@@ -139,7 +141,7 @@ class Problem:
         self.n_examples = int(n_examples)
         self.n_weights = int(n_weights(data))
         self.lam = float(lam)
-        self.is_convex = is_convex
+        self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
         self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
         self._calls = 0

@@ -44,6 +44,9 @@ class BaseSVM(Hooks, BaseEstimator):
         Task loss: a name in `maxmargin.costs.COSTS` or such an object.
     surrogate : str or object
         What is minimised in place of the cost: a name in `maxmargin.surrogates.SURROGATES`.
+    search : str or object
+        How the most violating output is found: a name in `maxmargin.search.SEARCHES`, or "auto" for
+        the fastest that is exact here.
     solver : str or Solver
         A name in `maxmargin.solvers.SOLVERS`, or a solver with options of your choice.
     tol : float >= 0
@@ -88,6 +91,7 @@ class BaseSVM(Hooks, BaseEstimator):
         C: float = 1.0,
         cost: Any = "hamming",
         surrogate: Any = "margin",
+        search: Any = "auto",
         solver: Any = "bcfw",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -102,6 +106,7 @@ class BaseSVM(Hooks, BaseEstimator):
         self.C = C
         self.cost = cost
         self.surrogate = surrogate
+        self.search = search
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -145,7 +150,7 @@ class BaseSVM(Hooks, BaseEstimator):
             self._check_eval_set(eval_set)
             training = self._encode(X, Y, sample_weight, reset=True)
             lam = lam_from_C(float(self.C), training.n_examples)
-            problem = training.problem(settings.surrogate, lam, settings.n_jobs)
+            problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
             validate = None if eval_set is None else self._scorer(*eval_set)
             snapshot = None if resume is None else read_checkpoint(resume, self, problem, eval_set)
             start, state, w = None, None, None
@@ -219,7 +224,7 @@ class BaseSVM(Hooks, BaseEstimator):
             is_first = not hasattr(self, "result_")
             online.check_classes(self, classes, is_first)
             training = self._encode(X, Y, sample_weight, reset=is_first, classes=classes)
-            problem = training.problem(settings.surrogate, lam, settings.n_jobs)
+            problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
             if self._online is None or self._online.solver != settings.solver:
                 known = None if is_first else self.result_
                 rng = generator(self.random_state)

@@ -65,6 +65,8 @@ class ChainSVM(BaseSVM):
         ``CostMatrix(...)``.
     surrogate : str or object
         What is minimised in place of the cost.
+    search : str or object
+        How the most violating labelling is found, see `BaseSVM`.
     solver : str or Solver
     classes : iterable of labels or None
         All labels there are, in the order of `classes_`, also ones that do not occur in Y. None:
@@ -117,6 +119,7 @@ class ChainSVM(BaseSVM):
         C: float = 1.0,
         cost: Any = "hamming",
         surrogate: Any = "margin",
+        search: Any = "auto",
         solver: Any = "bcfw",
         classes: Iterable[Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -141,6 +144,7 @@ class ChainSVM(BaseSVM):
             C=C,
             cost=cost,
             surrogate=surrogate,
+            search=search,
             solver=solver,
             tol=tol,
             max_iter=max_iter,

@@ -7,23 +7,16 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import WholeCost
 from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.features import (
-    FeatureTable,
-    check_csr,
-    check_dense,
-    check_matrix_like,
-    row_kind,
-)
 from maxmargin.estimators.labels import Labels, class_weights, label_vector
 from maxmargin.estimators.online import is_online
+from maxmargin.estimators.rows import RowInputs
 from maxmargin.estimators.settings import check_number, check_weights, resolve_cost
 from maxmargin.generic import provided_by
 from maxmargin.persistence import register
@@ -31,7 +24,7 @@ from maxmargin.structures.multiclass import MulticlassData, multiclass_data
 
 
 @register
-class MulticlassSVM(ClassifierMixin, BaseSVM):
+class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
     """Linear classifier of several classes, learnt to a certified gap.
 
     Minimises, with lam = 1/(C n) and w_k the weights of class k,
@@ -50,7 +43,7 @@ class MulticlassSVM(ClassifierMixin, BaseSVM):
     solver : str or Solver
         "sdca" goes over the classes of every example, and is the fastest. It keeps a number for
         each example and class: with very many classes "bcfw" keeps fewer.
-    surrogate, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
+    surrogate, search, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
 callbacks, verbose
         As in `BaseSVM`.
     fit_intercept : bool
@@ -82,7 +75,6 @@ callbacks, verbose
     """
 
     provides: ClassVar[frozenset[str]] = provided_by(MulticlassData)
-    features_: FeatureTable | None
     coef_: np.ndarray
     intercept_: np.ndarray
 
@@ -92,6 +84,7 @@ callbacks, verbose
         C: float = 1.0,
         cost: Any = "zero_one",
         surrogate: Any = "margin",
+        search: Any = "auto",
         solver: Any = "sdca",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -112,6 +105,7 @@ callbacks, verbose
             C=C,
             cost=cost,
             surrogate=surrogate,
+            search=search,
             solver=solver,
             tol=tol,
             max_iter=max_iter,
@@ -222,55 +216,20 @@ callbacks, verbose
         return Labels.learn(values, self.classes).encode(values)
 
     def _layout(self) -> Any:
-        names = None if self.features_ is None else self.features_.names
+        names = self._feature_names()
         return [self.classes_.tolist(), self.n_features_in_, self._has_bias, names]
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()
         meta["has_bias"] = self._has_bias
-        meta["features"] = None if self.features_ is None else self.features_.to_state()
+        meta["features"] = self._rows_state()
         return meta, arrays
 
     def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore_fitted(meta, arrays)
-        state = meta["features"]
-        self.features_ = None if state is None else FeatureTable.from_state(state)
+        self._restore_rows(meta["features"])
         self._has_bias = meta["has_bias"]
         self._labels = Labels(self.classes_)
-
-    # -- input -----------------------------------------------------------------------------------
-
-    def _rows(self, X: Any, reset: bool) -> Any:
-        """Return X as a validated matrix, dense or CSR."""
-        kind = row_kind(X)
-        if not reset:
-            fitted = None if self.features_ is None else self.features_.kind
-            if kind != fitted and not (kind is None and fitted and _is_empty_rows(X)):
-                raise TypeError(
-                    f"X has {_describe(kind)}, but {type(self).__name__} was fitted on "
-                    f"{_describe(fitted)}."
-                )
-            if self.features_ is not None:
-                return self.features_.transform(X)
-        elif kind is not None:
-            self.features_ = FeatureTable(self.min_count, self.hashing)
-            rows = self.features_.fit_transform(X)
-            self.n_features_in_ = rows.shape[1]
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return rows
-        else:
-            self.features_ = None
-        check_matrix_like(X)
-        matrix = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            reset=reset,
-        )
-        return check_csr(matrix) if sp.issparse(matrix) else check_dense(matrix)
 
     def _check_classes(self) -> None:
         if len(self.classes_) < 2:
@@ -316,14 +275,3 @@ callbacks, verbose
         """
         check_number("temperature", temperature)
         return np.asarray(softmax(self._scores(X) / temperature, axis=1))
-
-
-def _describe(kind: str | None) -> str:
-    return {"dict": "dictionaries of features", "names": "lists of feature names"}.get(
-        kind or "", "a matrix"
-    )
-
-
-def _is_empty_rows(X: Any) -> bool:
-    """Tell whether X is a list of rows without any feature, which have no kind."""
-    return isinstance(X, (list, tuple)) and all(hasattr(row, "__len__") and not row for row in X)

@@ -113,7 +113,7 @@ def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any
     for C in Cs:
         lam = lam_from_C(C, training.n_examples)
         if problem is None:
-            problem = training.problem(settings.surrogate, lam, settings.n_jobs)
+            problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
         else:
             before, problem = problem.lam, problem.with_lam(lam)
             settings.solver.adapt(problem, state, before)

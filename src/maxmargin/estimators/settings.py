@@ -12,6 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.costs import COSTS, Cost
+from maxmargin.search import SEARCHES, Search
 from maxmargin.solvers import SOLVERS, Solver
 from maxmargin.surrogates import SURROGATES, Surrogate
 
@@ -57,6 +58,11 @@ def resolve_cost(value: Any) -> Cost:
 def resolve_surrogate(value: Any) -> Surrogate:
     """Return the surrogate that a parameter stands for."""
     return resolve("surrogate", value, SURROGATES, "compiled")
+
+
+def resolve_search(value: Any) -> Search | str:
+    """Return the search that a parameter stands for; "auto" stays a word until data are known."""
+    return value if value == "auto" else resolve("search", value, SEARCHES, "bind")
 
 
 def resolve_solver(value: Any) -> Solver:
@@ -120,6 +126,7 @@ class Settings:
     """The common parameters of an estimator, checked and resolved."""
 
     surrogate: Surrogate
+    search: Search | str
     solver: Solver
     n_jobs: int
 
@@ -137,8 +144,10 @@ def check_settings(estimator: Any) -> Settings:
         if not callable(callback) and not hasattr(callback, "bind"):
             raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
     surrogate, solver = resolve_surrogate(estimator.surrogate), resolve_solver(estimator.solver)
+    search = resolve_search(estimator.search)
     check_fit_together(solver, surrogate, estimator._structure())
-    return Settings(surrogate, solver, n_threads(estimator.n_jobs))
+    check_slack_known(search, solver)
+    return Settings(surrogate, search, solver, n_threads(estimator.n_jobs))
 
 
 def n_threads(n_jobs: Any) -> int:
@@ -185,4 +194,24 @@ def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> 
         f"{type(solver).__name__} needs {_WORDS.get(lacking[0], lacking[0])}, which "
         f"{type(culprit).__name__} does not provide. Solvers that fit: "
         f"{', '.join(fitting) or 'none'}."
+    )
+
+
+def check_slack_known(search: Search | str, solver: Solver) -> None:
+    """Refuse a search that looks for what is worse than a known slack where nobody knows one.
+
+    Examples
+    --------
+    >>> from maxmargin.search import SarawagiGupta
+    >>> from maxmargin.solvers import SGD
+    >>> check_slack_known(SarawagiGupta(), SGD())
+    Traceback (most recent call last):
+    ValueError: search=SarawagiGupta(...) needs the slack of each example, which only the solver ...
+    """
+    if isinstance(search, str) or not search.needs_slack or solver.knows_slack:
+        return
+    knowing = [name for name, kind in SOLVERS.items() if kind.knows_slack]
+    raise ValueError(
+        f"search={search!r} needs the slack of each example, which only the solver "
+        f"{', '.join(knowing)} knows, not {solver.name}."
     )

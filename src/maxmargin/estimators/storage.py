@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin.costs import COSTS
 from maxmargin.estimators.settings import unknown
 from maxmargin.persistence import restore_rng, rng_state
+from maxmargin.search import SEARCHES
 from maxmargin.solvers import SOLVERS, Record, Result
 from maxmargin.surrogates import SURROGATES
 
@@ -17,6 +18,7 @@ from maxmargin.surrogates import SURROGATES
 REGISTRIES: dict[str, dict[str, Any]] = {
     "cost": COSTS,
     "surrogate": SURROGATES,
+    "search": SEARCHES,
     "solver": SOLVERS,
 }
 
@@ -24,7 +26,7 @@ REGISTRIES: dict[str, dict[str, Any]] = {
 def param_to_state(name: str, value: Any) -> Any:
     """Return a parameter as a model file can hold it.
 
-    Costs, surrogates and solvers are held by registered name and parameters. Callbacks are code,
+    Costs, surrogates, searches and solvers are held by registered name and parameters. Callbacks are code,
     which a model file never holds: they are left out.
     """
     if name == "callbacks":

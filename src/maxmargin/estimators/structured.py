@@ -77,8 +77,8 @@ class StructuredSVM(BaseSVM):
         has no gap, its `primal` is a lower estimate, and "converged" is by that estimate.
     cost : None, str or object
         None is the structure's own cost, the only choice for a structure in plain Python.
-    C, surrogate, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
-callbacks, verbose
+    C, surrogate, search, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, \
+warm_start, callbacks, verbose
         As for every estimator, see `BaseSVM`.
 
     Attributes
@@ -124,6 +124,7 @@ callbacks, verbose
         C: float = 1.0,
         cost: Any = None,
         surrogate: Any = "margin",
+        search: Any = "auto",
         solver: Any = "bcfw",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -139,6 +140,7 @@ callbacks, verbose
             C=C,
             cost=cost,
             surrogate=surrogate,
+            search=search,
             solver=solver,
             tol=tol,
             max_iter=max_iter,

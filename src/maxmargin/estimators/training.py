@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.costs import F1Cost, LabelCost, MicroF1Cost, micro_f1_cost
+from maxmargin.generic import has, shift
 from maxmargin.problem import Problem
+from maxmargin.search.choose import bind_search
 
 
 @dataclass(frozen=True)
@@ -30,14 +33,38 @@ class Training:
     n_examples: int
     weight: np.ndarray
 
-    def problem(self, surrogate: Any, lam: float, n_jobs: int = 1) -> Problem:
-        """Return the problem that solvers see."""
+    def problem(self, surrogate: Any, lam: float, n_jobs: int = 1, search: Any = "auto") -> Problem:
+        """Return the problem that solvers see.
+
+        Raises ValueError where surrogate, search, structure and cost do not fit together.
+        """
+        cost = self._criteria(surrogate)
         return Problem(
             self.data,
-            self.cost,
+            cost,
             surrogate.compiled(),
             self.n_examples,
             lam,
             sample_weight=self.weight,
+            search=bind_search(search, surrogate, self.data, cost),
+            is_convex=surrogate.is_convex,
+            is_linear=surrogate.is_linear,
             n_jobs=n_jobs,
         )
+
+    def _criteria(self, surrogate: Any) -> Any:
+        """Return the cost as the surrogate wants it: itself, but for Micro-F1."""
+        if getattr(surrogate, "criteria", "cost") == "cost":
+            return self.cost
+        if not has(shift, type(self.data), MicroF1Cost):
+            raise ValueError(
+                f"surrogate={surrogate!r} is for label sets (MultilabelSVM) only, not for "
+                f"{type(self.data).__name__}."
+            )
+        counts = isinstance(self.cost, LabelCost) and (self.cost.price == 1.0).all()
+        if not (counts or isinstance(self.cost, F1Cost)):
+            raise ValueError(
+                f"surrogate={surrogate!r} has a cost of its own, 1 - F1, so that another would be "
+                "passed over: leave cost at 'hamming', or choose another surrogate."
+            )
+        return micro_f1_cost(self.data)

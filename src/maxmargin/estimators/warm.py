@@ -20,6 +20,8 @@ Recalled: TypeAlias = "tuple[State | None, np.ndarray | None]"
 def fingerprint(problem: Problem) -> str:
     """Return a hash of all that a dual depends on: data, cost, surrogate and weights, not lam.
 
+    Of the search its kind, not what it remembers, which changes from pass to pass.
+
     Examples
     --------
     >>> import numpy as np
@@ -28,7 +30,7 @@ def fingerprint(problem: Problem) -> str:
     (True, False)
     """
     view = problem.view
-    return digest((view.data, view.cost, view.surrogate, view.search, view.weight))
+    return digest((view.data, view.cost, view.surrogate, type(view.search).__name__, view.weight))
 
 
 def digest(value: Any) -> str:

@@ -65,6 +65,8 @@ class Solver(ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     #: Whether it minimises P, so that primal values are worth computing.
     minimizes: ClassVar[bool] = True
+    #: Whether it tells a search the loss that the known planes of an example account for.
+    knows_slack: ClassVar[bool] = False
     #: Whether it can go on with new data at any time (partial_fit).
     is_online: ClassVar[bool] = False
 

@@ -172,12 +172,13 @@ class BlockFrankWolfe(Solver):
         weights = state.w if w is None else w
         steps = self.max_steps if max_steps is None else max_steps
         kind = _KINDS[self.step] if steps else ACTIVE
+        bends = steps > 0 and not problem.is_linear
         mean = state.w_mean if self.average and w is None else None
 
         def call(first: int, last: int) -> float:
             return run(
-                problem.view, order, first, last, inv_lam_n, kind, steps, ask, weights,
-                state.blocks, state.bench, problem.desk(),
+                problem.view, order, first, last, inv_lam_n, kind, steps, ask, bends,
+                weights, state.blocks, state.bench, problem.desk(),
             )  # fmt: skip
 
         total, mean = run_strides(call, len(order), weights, mean)

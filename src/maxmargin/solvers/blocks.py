@@ -4,13 +4,13 @@ The loss of example i is bounded below by planes
 
     offset_p + slope_p * h_i(y_p),    h_i(y) = -w.Psi_i(y),
 
-one an output y_p (two for a while where psi is not affine in h). With coefficients alpha_p >= 0
-that sum to 1 in each block,
+one an output y_p. With coefficients alpha_p >= 0 that sum to 1 in each block,
 
     w = sum_i s_i/(lam n) sum_p alpha_p slope_p Psi_i(y_p),
     D = 1/n sum_i s_i sum_p alpha_p offset_p - lam/2 |w|^2.
 
-A block is improved by moving mass between its planes. Nothing here is of size n x d.
+A block is improved by moving mass between its planes and, where psi is not affine in h, by turning
+them. Nothing here is of size n x d.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from maxmargin.generic import (
     output_cost,
     output_size,
     potentials,
+    psi,
 )
 from maxmargin.problem import Problem
 
@@ -67,6 +68,7 @@ class Bench(NamedTuple):
     slope: Any
     value: Any
     change: Any
+    h: Any
 
 
 def capacity(blocks: Blocks) -> np.ndarray:
@@ -211,72 +213,29 @@ def sum_blocks(problem: Any, factor: float, blocks: Any, w: Any) -> None:
 
 
 @jitable
-def merge_planes(problem: Any, i: int, p: int, q: int, blocks: Any) -> None:
-    """Let plane p of block i stand for two tangents of one output; plane q is left without mass.
-
-    The mean of the slopes keeps w as it is, and the tangent with that slope has an offset,
-    -psi*(slope), no less than the mean of the offsets: the dual does not fall.
-    """
-    row, other = blocks.start[i] + p, blocks.start[i] + q
-    planes = blocks.planes
-    mass = planes[row, ALPHA] + planes[other, ALPHA]
-    if planes[row, ALPHA] == 0.0:
-        planes[row, SLOPE], planes[row, OFFSET] = planes[other, SLOPE], planes[other, OFFSET]
-    elif planes[other, ALPHA] > 0.0:
-        share = planes[other, ALPHA] / mass
-        offset = (1.0 - share) * planes[row, OFFSET] + share * planes[other, OFFSET]
-        slope = (1.0 - share) * planes[row, SLOPE] + share * planes[other, SLOPE]
-        at = blocks.place[i] + p * output_size(problem.data, i)
-        g = output_cost(problem.data, problem.cost, i, blocks.outputs, at)
-        planes[row, SLOPE] = slope
-        planes[row, OFFSET] = max(offset, -conjugate(problem.surrogate, slope, g))
-    planes[row, ALPHA] = mass
-    planes[other, ALPHA] = 0.0
-
-
-@jitable
 def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, desk: Any) -> int:
-    """Give block i the plane of the output in desk.y; return its number. There must be room.
-
-    An output has one plane, and where psi is not affine in h for a while a second: the tangent
-    found last, until the next one comes.
-    """
+    """Give block i the plane of the output in desk.y; return its number. There must be room."""
     size = output_size(problem.data, i)
     count = blocks.count[i]
-    place, start = blocks.place[i], blocks.start[i]
-    first = second = -1
+    place = blocks.place[i]
     for p in range(count):
         same = True
         for cell in range(size):
             if blocks.outputs[place + p * size + cell] != desk.y[cell]:
                 same = False
                 break
-        if same and first < 0:
-            first = p
-        elif same:
-            second = p
-            break
-    if first >= 0 and blocks.planes[start + first, SLOPE] == slope:
-        return first
-    new = count
-    if second >= 0:
-        merge_planes(problem, i, first, second, blocks)
-        new = second
-    elif first >= 0 and blocks.planes[start + first, ALPHA] == 0.0:
-        new = first
-    row = start + new
+        if same:
+            return p
+    for cell in range(size):
+        blocks.outputs[place + count * size + cell] = desk.y[cell]
+    row = blocks.start[i] + count
     blocks.planes[row, ALPHA] = 0.0
     blocks.planes[row, SLOPE] = slope
     blocks.planes[row, OFFSET] = offset
     blocks.planes[row, IDLE] = 0.0
-    if new < count:
-        return new
-
-    for cell in range(size):
-        blocks.outputs[place + count * size + cell] = desk.y[cell]
     # Every inner product with the new plane at once: h under the potentials of Psi_i(y) is
     # -<Psi_i(y), .>.
-    room = blocks.start[i + 1] - start
+    room = blocks.start[i + 1] - blocks.start[i]
     difference_potentials(problem.data, i, desk.y, 0, desk.spare, desk.theta_difference)
     for p in range(count + 1):
         at = place + p * size
@@ -286,6 +245,48 @@ def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, de
     # At last, so that an interrupt finds a whole plane or none.
     blocks.count[i] = count + 1
     return count
+
+
+@jitable
+def bend_planes(
+    problem: Any, i: int, factor: float, gram: Any, w: Any, blocks: Any, bench: Any
+) -> None:
+    """Turn the planes of block i towards the tangents at w, where psi is not affine in h.
+
+    Of all tangents of an output one stands for them: a mean of several has the same w as that of
+    mean slope c, whose offset -psi*(c) is no less than the mean of theirs. So each plane is turned
+    on its own, and the dual does not fall.
+    """
+    size = output_size(problem.data, i)
+    planes, start = blocks.planes, blocks.start[i]
+    count = blocks.count[i]
+    for p in range(1, count):
+        row, at = start + p, blocks.place[i] + p * size
+        g = output_cost(problem.data, problem.cost, i, blocks.outputs, at)
+        alpha, slope, h = bench.alpha[p], bench.slope[p], bench.h[p]
+        top, target, _ = psi(problem.surrogate, h, g)
+        ascent, turn = top - bench.value[p], target - slope
+        if ascent <= 0.0 or turn == 0.0:
+            continue
+        # Seen from here psi* is a parabola, nearly. Where that leads too far, its chord does not.
+        curvature = alpha * factor * turn * turn * gram[p, p]
+        share = 2.0 * ascent / (2.0 * ascent + curvature)
+        offset = -conjugate(problem.surrogate, slope + share * turn, g)
+        gain = offset + (slope + share * turn) * h - bench.value[p]
+        if gain < 0.5 * share * share * curvature:
+            share = ascent / curvature if ascent < curvature else 1.0
+            chord = planes[row, OFFSET] + share * (top - target * h - planes[row, OFFSET])
+            offset = max(chord, -conjugate(problem.surrogate, slope + share * turn, g))
+        turn *= share
+        bench.slope[p] = planes[row, SLOPE] = slope + turn
+        planes[row, OFFSET] = offset
+        bench.value[p] = offset + bench.slope[p] * h
+        if alpha > 0.0:
+            moved = factor * alpha * turn
+            add_difference(problem.data, i, blocks.outputs, at, moved, w)
+            for q in range(1, count):
+                bench.h[q] -= moved * gram[p, q]
+                bench.value[q] -= bench.slope[q] * moved * gram[p, q]
 
 
 @jitable
@@ -380,6 +381,7 @@ def visit_blocks(
     kind: int,
     max_steps: int,
     ask: bool,
+    bends: bool,
     w: Any,
     blocks: Any,
     bench: Any,
@@ -389,7 +391,7 @@ def visit_blocks(
 
     The gap of a block, times n, before its step is s_i (max psi - sum_p alpha_p value_p). With
     ``ask`` the oracle is called and its plane added; without, only the planes at hand are used, and
-    the gap is that over them.
+    the gap is that over them. With ``bends``, where psi is not affine in h, planes are turned too.
     """
     total = 0.0
     for visit in range(first, last):
@@ -415,6 +417,7 @@ def visit_blocks(
             )
             alpha[p] = blocks.planes[start + p, ALPHA]
             slopes[p] = blocks.planes[start + p, SLOPE]
+            bench.h[p] = h
             bench.value[p] = blocks.planes[start + p, OFFSET] + slopes[p] * h
             bench.change[p] = 0.0
             mean += alpha[p] * bench.value[p]
@@ -430,6 +433,8 @@ def visit_blocks(
 
         room = blocks.start[i + 1] - start
         gram = blocks.gram[blocks.square[i] : blocks.square[i + 1]].reshape((room, room))
+        if bends:
+            bend_planes(problem, i, factor, gram, w, blocks, bench)
         if kind == PLAIN:
             plain_step(gram, count, factor, corner, alpha, slopes, bench.value, bench.change)
         else:

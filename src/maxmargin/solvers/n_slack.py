@@ -63,6 +63,7 @@ class NSlack(Solver):
     name: ClassVar[str] = "n_slack"
     state_class: ClassVar[type[State]] = BlockState
     needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+    knows_slack: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0.0 < self.accuracy < 1.0:
@@ -138,7 +139,7 @@ class NSlack(Solver):
                 last = min(first + STRIDE, len(order))
                 total += run(
                     problem.view, order, first, last, inv_lam_n, ACTIVE, MAX_STEPS, False,
-                    state.w, state.blocks, state.bench, problem.desk(),
+                    not problem.is_linear, state.w, state.blocks, state.bench, problem.desk(),
                 )  # fmt: skip
             if total / n <= goal:
                 break

@@ -76,6 +76,8 @@ class Perceptron(Solver):
 
     name: ClassVar[str] = "perceptron"
     state_class: ClassVar[type[State]] = PerceptronState
+    # It looks at no surrogate: another than the default would be passed over in silence.
+    needs: ClassVar[frozenset[str]] = frozenset({"linear", "unit_slope"})
     minimizes: ClassVar[bool] = False
     is_online: ClassVar[bool] = True
 

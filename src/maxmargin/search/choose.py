@@ -1,0 +1,70 @@
+"""Which search fits a surrogate, a structure and a cost; and which is the best of those."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin.generic import is_relaxed, oracles, profile_price
+from maxmargin.search.base import Search
+from maxmargin.search.direct import Direct
+from maxmargin.search.hull import ConvexHull
+from maxmargin.search.profile import Profile
+from maxmargin.surrogates import SlackRescaling, Surrogate
+
+#: A profile that takes the time of more calls of the oracle than this loses to a hull search that
+#: starts from the labels of the last pass (measured on handwritten words and on chunking).
+DEAREST_PROFILE = 4.0
+
+
+def bind_search(search: Any, surrogate: Surrogate, data: Any, cost: Any) -> Any:
+    """Return the search as passes see it; ``search`` is "auto" or a `Search`.
+
+    Raises ValueError where the search does not fit; it names those that do.
+    """
+    tilt = getattr(surrogate, "direct_tilt", None)
+    if isinstance(search, str):
+        if tilt is not None:
+            return Direct(1.0, float(tilt))
+        search = best_search(data, cost)
+    check_search_fits(search, surrogate, data, cost)
+    return search.bind(data, cost, surrogate)
+
+
+def best_search(data: Any, cost: Any) -> Any:
+    """Return the fastest exact search that data and cost allow.
+
+    Where they allow none, a hull search that bounds what it may miss.
+    """
+    offered = oracles(data, cost)
+    if is_relaxed(type(data)):
+        return ConvexHull(integral=False)
+    if "profile" in offered and profile_price(data, cost) <= DEAREST_PROFILE:
+        return Profile()
+    return ConvexHull(integral=bool({"profile", "k_best"} & offered))
+
+
+def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> None:
+    """Refuse a search that the surrogate, the structure or the cost does not fit."""
+    reason = why_not(search, surrogate, data, cost)
+    if reason:
+        from maxmargin.search import SEARCHES
+
+        fitting = [
+            name for name, kind in SEARCHES.items() if not why_not(kind(), surrogate, data, cost)
+        ]
+        raise ValueError(
+            f"search={search!r} {reason}. Searches that fit: {', '.join(fitting) or 'none'}."
+        )
+
+
+def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
+    """Return why a search does not fit, or nothing where it does."""
+    if search.surrogates == "slack" and not isinstance(surrogate, SlackRescaling):
+        return f"is for slack rescaling only, not for {type(surrogate).__name__}"
+    missing = search.needs - oracles(data, cost)
+    if not missing:
+        return ""
+    return (
+        f"needs the oracle {sorted(missing)[0]!r}, which {type(data).__name__} with "
+        f"{type(cost).__name__} does not have"
+    )
