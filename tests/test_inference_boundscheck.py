@@ -9,6 +9,8 @@ from pathlib import Path
 
 import maxmargin
 
+KERNEL_TESTS = ["test_inference_kernels.py", "test_inference_labels.py"]
+
 
 def test_kernels_stay_within_their_arrays(tmp_path):
     # A cache of its own: checked code must not be read from, or left in, the one that users have.
@@ -18,8 +20,8 @@ def test_kernels_stay_within_their_arrays(tmp_path):
         "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
         "PYTHONPATH": str(Path(maxmargin.__path__[0]).parent),
     }
-    tests = Path(__file__).with_name("test_inference_kernels.py")
-    command = [sys.executable, "-m", "pytest", "-q", "-rp", "-p", "no:cacheprovider", str(tests)]
+    tests = [str(Path(__file__).with_name(name)) for name in KERNEL_TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-rp", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     # This one runs only with checks on, and shows that they were.

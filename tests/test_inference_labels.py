@@ -1,6 +1,6 @@
-"""Label sets: independent, listed and tree kernels, HiGHS and the public face, by brute force.
+"""Label set kernels, independent, listed and tree: against enumeration, workspaces exactly fit.
 
-test_inference_boundscheck.py runs the kernel tests, those with `run`, once more with bounds checks.
+test_inference_boundscheck.py runs this module once more with numba's bounds checks.
 """
 
 from __future__ import annotations

@@ -121,13 +121,15 @@ class LabelConstraints:
             rows.append(ProgramRow(coefs, None, 0.0, 1.0))
         return rows
 
-    def unmet(self, most: int) -> ValueError:
+    def unmet(self, most: int, n_absent: int) -> ValueError:
         """Error for `at_least`, where all else allows no more than `most` labels.
 
-        Nothing but `at_least` ever excludes the empty set, so it is the one that fails.
+        Nothing but `at_least` ever excludes the empty set, so it is the one that fails. `n_absent`
+        labels cannot be on.
         """
-        others = [name for name in ("exclusive", "implies") if getattr(self, name)]
-        others.append("labels scored -inf")
+        others = ["exclusive groups"] if self.exclusive else []
+        others += ["implications"] if self.implies else []
+        others += ["labels scored -inf"] if n_absent else []
         reasons = " and ".join(others)
         return ValueError(
             f"at_least is {self.at_least}, but {reasons} leave at most {most} label(s)."

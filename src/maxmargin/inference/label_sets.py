@@ -334,7 +334,7 @@ def _nothing_left(problem: _Problem, n_banned: int) -> ValueError:
         without = _Problem(counted, label_graph(m, ()), np.empty(0), free)
         most = round(next(_best_first(without, 1, [], np.inf)).score)
         if most < constraints.at_least:
-            return constraints.unmet(most)
+            return constraints.unmet(most, int(np.isneginf(problem.unary).sum()))
     return no_output_left(n_banned)
 
 
