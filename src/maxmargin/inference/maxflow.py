@@ -11,6 +11,9 @@ leads to (`head`), the arc back (`mate`) and what it can still carry (`residual`
 Floating-point capacities do no harm: an augmentation takes the residual of at least one arc or
 node to exactly 0, so a phase ends, and distances from the sources grow with each phase whatever
 was rounded, so there are at most as many phases as nodes.
+
+On the dense doubled networks of roof duality (318 nodes, 50 000 arcs) push-relabel took between
+half and twice as long, and it leaves a preflow, where `roof_duality` needs a flow to settle ties.
 """
 
 from __future__ import annotations

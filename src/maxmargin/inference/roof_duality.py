@@ -283,8 +283,9 @@ def _decide_ties(n_open, room, node2):
     """Set to 0 or 1 the halves that need not be halves.
 
     Tarjan's strongly connected components of the residual network among the halves, numbered so
-    that arcs lead to lower numbers. Whatever a node on the source side leads to must be there too,
-    so a label is 1 if its own component comes before that of its opposite, which then leads to it.
+    that arcs lead to lower numbers. Whatever a node on the source side leads to must be there too;
+    of a label and its opposite, the one with the lower number goes there, which keeps that rule
+    because the network is its own mirror image.
     """
     start, head, mate, residual, _ = room.network
     labels, low, component = room.labels, room.low, room.component
