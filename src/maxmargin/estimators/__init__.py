@@ -7,6 +7,7 @@ from maxmargin.estimators.chain import ChainSVM
 from maxmargin.estimators.checkpoint import Checkpoint
 from maxmargin.estimators.constraints import Constraints
 from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.estimators.multilabel import MultilabelSVM
 from maxmargin.estimators.path import PathResult
 from maxmargin.estimators.structured import StructuredSVM, register_structure
 
@@ -16,6 +17,7 @@ __all__ = [
     "Checkpoint",
     "Constraints",
     "MulticlassSVM",
+    "MultilabelSVM",
     "PathResult",
     "StructuredSVM",
     "Training",

@@ -87,6 +87,10 @@ class Labels:
         """Return the labels at these places."""
         return self.classes[codes]
 
+    def some(self, most: int = 10) -> str:
+        """Return the first classes, for an error."""
+        return _some(self.classes, most)
+
     def __len__(self) -> int:
         return len(self.classes)
 
