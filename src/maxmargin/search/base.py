@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from maxmargin._compile import jitable
-from maxmargin.generic import output_size, output_sizes, truths
+from maxmargin.generic import output_sizes, truths
 
 
 class Search(Protocol):
@@ -75,16 +75,16 @@ def remembered(kept: Recall) -> dict[str, Any]:
 
 
 @jitable
-def copy_output(data: Any, i: int, source: Any, source_at: int, outputs: Any, at: int) -> None:
-    """Copy an output of example i."""
-    for k in range(output_size(data, i)):
+def copy_output(size: int, source: Any, source_at: int, outputs: Any, at: int) -> None:
+    """Copy an output of so many cells."""
+    for k in range(size):
         outputs[at + k] = source[source_at + k]
 
 
 @jitable
-def is_same_output(data: Any, i: int, left: Any, left_at: int, right: Any, right_at: int) -> bool:
-    """Tell whether two outputs of example i are one."""
-    for k in range(output_size(data, i)):
+def is_same_output(size: int, left: Any, left_at: int, right: Any, right_at: int) -> bool:
+    """Tell whether two outputs of so many cells are one."""
+    for k in range(size):
         if left[left_at + k] != right[right_at + k]:
             return False
     return True

@@ -47,6 +47,10 @@ from maxmargin.search.base import (
 )
 from maxmargin.search.points import (
     ROUNDING,
+    TILT,
+    TOP,
+    G,
+    H,
     best_below,
     best_share,
     contour_tilt,
@@ -149,7 +153,10 @@ class ConvexHull:
 
 
 class HullCore(NamedTuple):
-    """What the three kinds of hull search share. ``recall.numbers`` is the largest cost known."""
+    """What the three kinds of hull search share.
+
+    ``recall.numbers[i]`` is the largest cost in example i, 0 where it is not known.
+    """
 
     recall: Recall
     max_calls: int
@@ -177,24 +184,26 @@ class HullThenBan(NamedTuple):
 
 
 class HullRoom(NamedTuple):
-    """Room for one search: points met, which of them are the hull, and lines above all outputs."""
+    """Room for one search: points met, which of them are the hull, and lines above all outputs.
 
-    h: Any
-    g: Any
-    error: Any  # margin error: h without the shift of Micro-F1
-    order: Any  # rank
-    is_banned: Any  # int8
+    Few arrays with several rows, because every array of a NamedTuple costs compile time wherever it
+    is handed on.
+    """
+
+    points: Any  # (4, n): a row each of h, g, error, order
+    lines: Any  # (2, n): a row each of tilts and tops
+    ints: Any  # (3, n) int64: the corners of the hull by rising g; points banned; counts
     labels: Any  # flat: output of point k at k * stride
     stride: int
-    chain: Any  # int64: the corners of the hull, by rising g
-    tilts: Any
-    tops: Any
-    counts: Any  # int64, see below
     more: Any  # of the fallback
 
 
-# Places in HullRoom.counts.
-POINTS, CHAIN, LINES, BANNED, BEST, IS_BOUNDED = range(6)
+# Rows of HullRoom.points beside H and G; error is h without the shift of Micro-F1.
+ERROR, ORDER = 2, 3
+# Rows of HullRoom.ints.
+CHAIN, BANNED, COUNTS = range(3)
+# Places in the row of counts.
+N_POINTS, N_CHAIN, N_LINES, N_BANNED, BEST, IS_BOUNDED = range(6)
 
 
 class BanRoom(NamedTuple):
@@ -202,7 +211,6 @@ class BanRoom(NamedTuple):
 
     own: Any
     listed: Any  # flat
-    banned: Any  # int64: points
 
 
 class LevelRoom(NamedTuple):
@@ -214,23 +222,16 @@ class LevelRoom(NamedTuple):
 
 
 def _room(core: HullCore, problem: Any, more: Any) -> HullRoom:
-    n = N_REMEMBERED + 3 + core.max_calls  # with the truth, a line above all costs, a profile's
+    # Points: the truth, those remembered, one a call, one above all costs and one of a profile.
+    n = core.max_calls + N_REMEMBERED + 3
     stride = int(problem.sizes.max(initial=1))
-    h, g, error, order = np.zeros((4, n))
-    tilts, tops = np.zeros((2, core.max_calls + 1))
     return HullRoom(
-        h=h,
-        g=g,
-        error=error,
-        order=order,
-        is_banned=np.zeros(n, dtype=np.int8),
-        labels=problem.empty_outputs(n * stride),
-        stride=stride,
-        chain=np.zeros(n, dtype=np.int64),
-        tilts=tilts,
-        tops=tops,
-        counts=np.zeros(6, dtype=np.int64),
-        more=more,
+        np.zeros((4, n)),
+        np.zeros((2, n)),
+        np.zeros((3, n), dtype=np.int64),
+        problem.empty_outputs(n * stride),
+        stride,
+        more,
     )
 
 
@@ -250,8 +251,7 @@ def _ban_search_room(search, problem):
     k = search.max_bans + 1
     own = k_best_room(problem.view.data, problem.view.cost, k)
     listed = problem.empty_outputs(k * int(problem.sizes.max(initial=1)))
-    more = BanRoom(own, listed, np.zeros(k, dtype=np.int64))
-    return _room(search.core, problem, more)
+    return _room(search.core, problem, BanRoom(own, listed))
 
 
 @implements(memory, HullSearch)
@@ -269,76 +269,11 @@ def _ban_memory(search):
     return remembered(search.core.recall)
 
 
-# -- points -------------------------------------------------------------------------------------
+# -- the parts in which the three differ --------------------------------------------------------
 
-
-@jitable
-def _add_point(problem: Any, i: int, desk: Any) -> int:
-    """Measure the output at the next free place; return that."""
-    room, data, cost = desk.room, problem.data, problem.cost
-    slot = room.counts[POINTS]
-    at = slot * room.stride
-    room.error[slot] = margin_error(data, i, desk.theta, room.labels, at)
-    room.h[slot] = room.error[slot] + shift(data, cost, i, room.labels, at)
-    room.g[slot] = output_cost(data, cost, i, room.labels, at)
-    room.order[slot] = rank(problem.surrogate, room.h[slot], room.g[slot])
-    room.is_banned[slot] = 0
-    room.counts[POINTS] += 1
-    if slot == 0 or room.order[slot] > room.order[room.counts[BEST]]:
-        room.counts[BEST] = slot
-    return slot
-
-
-@jitable
-def _insert(room: Any, slot: int) -> bool:
-    n_chain = insert_point(room.h, room.g, room.chain, room.counts[CHAIN], slot)
-    if n_chain > 0:
-        room.counts[CHAIN] = n_chain
-    return n_chain > 0
-
-
-@jitable
-def _begin(search: Any, problem: Any, i: int, desk: Any) -> None:
-    """Start from the true output and those remembered."""
-    room, kept = desk.room, search.core.recall
-    room.counts[:] = 0
-    for k in range(-1, kept.counts[i]):
-        at = room.counts[POINTS] * room.stride
-        if k < 0:
-            copy_output(problem.data, i, kept.truths, kept.starts[i], room.labels, at)
-        else:
-            start = k * kept.n_cells + kept.starts[i]
-            copy_output(problem.data, i, kept.labels, start, room.labels, at)
-        _insert(room, _add_point(problem, i, desk))
-
-
-@jitable
-def _aim(surrogate: Any, room: Any) -> tuple[int, int, float]:
-    """Return the best corner, the neighbour above its tangent or -1, and the next tilt to ask."""
-    h, g, chain, n_chain = room.h, room.g, room.chain, room.counts[CHAIN]
-    if n_chain == 0:
-        return -1, -1, math.inf
-    place = 0
-    for k in range(1, n_chain):
-        if room.order[chain[k]] > room.order[chain[place]]:
-            place = k
-    c = chain[place]
-    lam = contour_tilt(surrogate, h[c], g[c])
-    for k in (place + 1, place - 1):
-        if 0 <= k < n_chain:
-            other = chain[k]
-            dh, dg = h[other] - h[c], g[other] - g[c]
-            if lam == math.inf:
-                is_above = dg > 0.0
-            else:
-                size = abs(h[other]) + abs(h[c]) + lam * (abs(g[other]) + abs(g[c]))
-                is_above = dh + lam * dg > ROUNDING * size
-            if is_above:
-                return c, other, -dh / dg
-    return c, -1, lam
-
-
-# -- queries ------------------------------------------------------------------------------------
+#: What `_go_on` has done: nothing, so that the bound stands; shut out the ends of the edge; seen
+#: that there is no better output; written a better one at the next free place.
+STOPPED, BANNED_BOTH, SETTLED, WRITTEN = range(4)
 
 
 @generic
@@ -350,255 +285,251 @@ def _query(search, problem, i, desk, score_scale, cost_scale, at):
     """
 
 
-@jitable
-def _plain_ask(
-    problem: Any, i: int, desk: Any, score_scale: float, cost_scale: float, at: int
-) -> float:
-    return maximize_bounded(
-        problem.data, problem.cost, i, desk.theta, score_scale, cost_scale, desk.room.labels, at
-    )
+@generic
+def _go_on(search, problem, i, desk, left, right, is_certain):
+    """Look for an output better than the best known, on or under the edge from left to right."""
 
 
 @implements(_query, HullSearch)
-def _ask(search, problem, i, desk, score_scale, cost_scale, at):
-    return _plain_ask(problem, i, desk, score_scale, cost_scale, at)
-
-
 @implements(_query, HullThenProfile)
-def _ask_profile(search, problem, i, desk, score_scale, cost_scale, at):
-    return _plain_ask(problem, i, desk, score_scale, cost_scale, at)
+def _ask(search, problem, i, desk, score_scale, cost_scale, at):
+    data, cost, theta, labels = problem.data, problem.cost, desk.theta, desk.room.labels
+    return maximize_bounded(data, cost, i, theta, score_scale, cost_scale, labels, at)
+
+
+@implements(_go_on, HullSearch)
+def _stop(search, problem, i, desk, left, right, is_certain):
+    return STOPPED
+
+
+@implements(_go_on, HullThenProfile)
+def _take_best_level(search, problem, i, desk, left, right, is_certain):
+    data, cost, theta, room = problem.data, problem.cost, desk.theta, desk.room
+    own, h, g = room.more.own, room.more.h, room.more.g
+    n_levels = profile(data, cost, i, theta, own, h, g)
+    desk.calls[0] += 1
+    best = -1
+    top = room.points[ORDER, room.ints[COUNTS, BEST]]
+    for level in range(n_levels):
+        if h[level] > -math.inf:
+            order = rank(problem.surrogate, h[level], g[level])
+            if order > top:
+                top = order
+                best = level
+    if best < 0:
+        return SETTLED
+    at = room.ints[COUNTS, N_POINTS] * room.stride
+    profile_output(data, cost, i, theta, own, best, room.labels, at)
+    return WRITTEN
 
 
 @implements(_query, HullThenBan)
 def _ask_unbanned(search, problem, i, desk, score_scale, cost_scale, at):
-    room, data = desk.room, problem.data
-    n_banned = room.counts[BANNED]
+    data, cost, theta, room = problem.data, problem.cost, desk.theta, desk.room
+    labels, own, listed = room.labels, room.more.own, room.more.listed
+    n_banned = room.ints[COUNTS, N_BANNED]
     if n_banned == 0:
-        return _plain_ask(problem, i, desk, score_scale, cost_scale, at)
-    more = room.more
-    n_listed = k_best(
-        data,
-        problem.cost,
-        i,
-        desk.theta,
-        score_scale,
-        cost_scale,
-        n_banned + 1,
-        more.own,
-        more.listed,
-        0,
-    )
+        return maximize_bounded(data, cost, i, theta, score_scale, cost_scale, labels, at)
+    k = n_banned + 1
+    n_listed = k_best(data, cost, i, theta, score_scale, cost_scale, k, own, listed, 0)
     size = output_size(data, i)
     for k in range(n_listed):
         is_free = True
         for b in range(n_banned):
-            place = more.banned[b] * room.stride
-            is_free = is_free and not is_same_output(
-                data, i, more.listed, k * size, room.labels, place
-            )
+            place = room.ints[BANNED, b] * room.stride
+            is_free = is_free and not is_same_output(size, listed, k * size, labels, place)
         if is_free:
-            copy_output(data, i, more.listed, k * size, room.labels, at)
+            copy_output(size, listed, k * size, labels, at)
             return -math.inf  # no more than the value of this output
     return math.nan
 
 
+@implements(_go_on, HullThenBan)
+def _ban(search, problem, i, desk, left, right, is_certain):
+    room, points, labels = desk.room, desk.room.points, desk.room.labels
+    counts, banned = room.ints[COUNTS], room.ints[BANNED]
+    if not is_certain or counts[N_BANNED] + 2 > search.max_bans:
+        return STOPPED
+    banned[counts[N_BANNED]] = left
+    banned[counts[N_BANNED] + 1] = right
+    counts[N_BANNED] += 2
+    # The hull of the points that are left. One output may have several points: remembered, and
+    # found again.
+    size = output_size(problem.data, i)
+    counts[N_CHAIN] = 0
+    for k in range(counts[N_POINTS]):
+        is_free = True
+        for b in range(counts[N_BANNED]):
+            other = banned[b]
+            if points[H, k] == points[H, other] and points[G, k] == points[G, other]:
+                at, other_at = k * room.stride, other * room.stride
+                is_free = is_free and not is_same_output(size, labels, at, labels, other_at)
+        if is_free:
+            n_chain = insert_point(points, room.ints[CHAIN], counts[N_CHAIN], k)
+            counts[N_CHAIN] = max(n_chain, counts[N_CHAIN])
+    return BANNED_BOTH
+
+
+# -- the search ---------------------------------------------------------------------------------
+
+
 @jitable
-def _climb(search: Any, problem: Any, i: int, desk: Any) -> tuple[int, int, bool]:
-    """Ask until no output lies above the line asked for.
-
-    Returns the best corner, the other end of the edge that psi is largest on (or -1: largest at the
-    corner), and whether it came to its end. The corner is -1 where no output is left.
-    """
-    room, core = desk.room, search.core
-    is_closing = False
-    while True:
-        centre, other, lam = _aim(problem.surrogate, room)
-        # To bound psi by the lines alone takes a line above all costs.
-        is_closing = is_closing or room.counts[LINES] >= core.max_calls
-        if is_closing:
-            if core.is_ratio or core.recall.numbers[i] != 0.0:
-                return centre, other, False
-            lam = math.inf
-        score_scale = 0.0 if lam == math.inf else 1.0
-        cost_scale = 1.0 if lam == math.inf else lam
-        at = room.counts[POINTS] * room.stride
-        top = _query(search, problem, i, desk, score_scale, cost_scale, at)
-        desk.calls[0] += 1
-        if math.isnan(top):
-            return -1, -1, True
-        y = _add_point(problem, i, desk)
-        value = score_scale * room.h[y] + cost_scale * room.g[y]
-        size = score_scale * abs(room.h[y]) + cost_scale * abs(room.g[y])
-        if top > value + ROUNDING * size:
-            room.counts[IS_BOUNDED] = 1
-        room.tilts[room.counts[LINES]] = lam
-        room.tops[room.counts[LINES]] = max(top, value)
-        room.counts[LINES] += 1
-        if lam == math.inf and room.counts[BANNED] == 0:
-            core.recall.numbers[i] = max(top, value)
-        is_done = False
-        if centre >= 0:
-            reference = score_scale * room.h[centre] + cost_scale * room.g[centre]
-            size += score_scale * abs(room.h[centre]) + cost_scale * abs(room.g[centre])
-            is_done = value - reference <= ROUNDING * size
-        is_done = not _insert(room, y) or is_done
-        if is_closing or (is_done and room.counts[IS_BOUNDED] == 0):
-            return centre, other, not is_closing
-        is_closing = is_done
-
-
-# -- conclusions --------------------------------------------------------------------------------
+def _aim(surrogate: Any, points: Any, chain: Any, n_chain: int) -> tuple[int, int, float]:
+    """Return the best corner, the neighbour above its tangent or -1, and the next tilt to ask."""
+    if n_chain == 0:
+        return -1, -1, math.inf
+    place = 0
+    for k in range(1, n_chain):
+        if points[ORDER, chain[k]] > points[ORDER, chain[place]]:
+            place = k
+    c = chain[place]
+    h, g = points[H, c], points[G, c]
+    lam = contour_tilt(surrogate, h, g)
+    for k in (place + 1, place - 1):
+        if 0 <= k < n_chain:
+            dh, dg = points[H, chain[k]] - h, points[G, chain[k]] - g
+            size = abs(h) + abs(h + dh) + lam * (abs(g) + abs(g + dg))
+            rise = dg if lam == math.inf else dh + lam * dg - ROUNDING * size
+            if rise > 0.0:
+                return c, chain[k], -dh / dg
+    return c, -1, lam
 
 
 @jitable
 def _limit(
-    search: Any, problem: Any, i: int, desk: Any, centre: int, other: int, is_finished: bool
+    surrogate: Any, points: Any, lines: Any, n_lines: int, most: float, is_ratio: int
 ) -> tuple[float, float]:
-    """Return a point (h, g) whose psi no output exceeds that is not banned."""
-    room, surrogate = desk.room, problem.surrogate
-    if is_finished and other < 0:
-        return room.h[centre], room.g[centre]
-    if is_finished:
-        t = _share(surrogate, room, centre, other)
-        h = room.h[centre] + t * (room.h[other] - room.h[centre])
-        return h, room.g[centre] + t * (room.g[other] - room.g[centre])
-    n_lines = room.counts[LINES]
-    if search.core.is_ratio:
-        # psi = h / -g <= tilt + top / -g, and -g = |y| + |y_i| is at least |y_i| and at least 1.
-        least = max(1.0, -0.5 * room.g[0])
+    """Return a point (h, g) whose psi is no less than that of any output below the lines."""
+    if is_ratio:
+        # psi = h / -g <= tilt + top / -g, and -g = |y| + |y_i| is at least |y_i|, and at least 1.
+        least = max(1.0, -0.5 * points[G, 0])
         bound = math.inf
         for k in range(n_lines):
-            bound = min(bound, room.tilts[k] + max(room.tops[k], 0.0) / least)
+            bound = min(bound, lines[TILT, k] + max(lines[TOP, k], 0.0) / least)
         return bound, -1.0
-    most = search.core.recall.numbers[i]
-    g = best_below(surrogate, room.tilts, room.tops, n_lines, most)
-    return lowest_line(room.tilts, room.tops, n_lines, g), g
-
-
-@jitable
-def _share(surrogate: Any, room: Any, left: int, right: int) -> float:
-    return best_share(surrogate, room.h[left], room.g[left], room.h[right], room.g[right])
-
-
-@jitable
-def _is_settled(surrogate: Any, room: Any, h: float, g: float) -> bool:
-    """Tell whether the best output known is as good as any below psi(h, g)."""
-    best = room.counts[BEST]
-    top = rank(surrogate, h, g)
-    known = room.order[best]
-    return top <= known + ROUNDING * (abs(known) if known > -math.inf else 0.0)
-
-
-@jitable
-def _remember(search: Any, problem: Any, i: int, room: Any, centre: int, other: int) -> None:
-    """Keep the ends of the edge and the best output for the next pass."""
-    kept = search.core.recall
-    if kept.is_warm == 0:
-        return
-    best = room.counts[BEST]
-    count = 0
-    for place, slot in enumerate((centre, other, best)):
-        is_known = place == 2 and slot in (centre, other)
-        if slot > 0 and not is_known:  # point 0, the true output, is there anyway
-            start = count * kept.n_cells + kept.starts[i]
-            copy_output(problem.data, i, room.labels, slot * room.stride, kept.labels, start)
-            count += 1
-    kept.counts[i] = count
-
-
-@jitable
-def _answer(
-    search: Any, problem: Any, i: int, desk: Any, outputs: Any, at: int, bound: float
-) -> tuple[float, float, float, float]:
-    """Write the best output known, the true one where psi of none is positive."""
-    room, kept = desk.room, search.core.recall
-    best = room.counts[BEST]
-    value, slope, _ = psi(problem.surrogate, room.h[best], room.g[best])
-    if value > 0.0:
-        copy_output(problem.data, i, room.labels, best * room.stride, outputs, at)
-        return value, slope, room.error[best], max(bound, value)
-    copy_output(problem.data, i, kept.truths, kept.starts[i], outputs, at)
-    return 0.0, 0.0, 0.0, max(bound, 0.0)
+    g = best_below(surrogate, lines, n_lines, most)
+    return lowest_line(lines, n_lines, g), g
 
 
 @implements(find, HullSearch)
-def _find(search, problem, i, desk, outputs, at):
-    room, surrogate = desk.room, problem.surrogate
-    _begin(search, problem, i, desk)
-    centre, other, is_finished = _climb(search, problem, i, desk)
-    _remember(search, problem, i, room, centre, other)
-    h, g = _limit(search, problem, i, desk, centre, other, is_finished)
-    bound = psi(surrogate, h, g)[0]
-    if other >= 0 and not _is_settled(surrogate, room, h, g):
-        data, stride, share = problem.data, room.stride, _share(surrogate, room, centre, other)
-        left, right = centre * stride, other * stride
-        if mix(data, i, room.labels, left, room.labels, right, share, outputs, at):
-            error = margin_error(data, i, desk.theta, outputs, at)
-            h = error + shift(data, problem.cost, i, outputs, at)
-            g = output_cost(data, problem.cost, i, outputs, at)
-            value, slope, _ = psi(surrogate, h, g)
-            return value, slope, error, max(value, bound)
-    return _answer(search, problem, i, desk, outputs, at, bound)
-
-
 @implements(find, HullThenProfile)
-def _find_profile(search, problem, i, desk, outputs, at):
-    room, surrogate, data, cost = desk.room, problem.surrogate, problem.data, problem.cost
-    _begin(search, problem, i, desk)
-    centre, other, is_finished = _climb(search, problem, i, desk)
-    h, g = _limit(search, problem, i, desk, centre, other, is_finished)
-    if not _is_settled(surrogate, room, h, g):
-        more = room.more
-        n_levels = profile(data, cost, i, desk.theta, more.own, more.h, more.g)
-        desk.calls[0] += 1
-        best = -1
-        top = room.order[room.counts[BEST]]
-        for level in range(n_levels):
-            if more.h[level] > -math.inf:
-                order = rank(surrogate, more.h[level], more.g[level])
-                if order > top:
-                    top = order
-                    best = level
-        if best >= 0:
-            place = room.counts[POINTS] * room.stride
-            profile_output(data, cost, i, desk.theta, more.own, best, room.labels, place)
-            _add_point(problem, i, desk)
-    _remember(search, problem, i, room, centre, other)
-    return _answer(search, problem, i, desk, outputs, at, 0.0)
-
-
 @implements(find, HullThenBan)
-def _find_ban(search, problem, i, desk, outputs, at):
-    room, surrogate = desk.room, problem.surrogate
-    _begin(search, problem, i, desk)
-    centre, other, is_finished = _climb(search, problem, i, desk)
-    first_centre, first_other = centre, other
-    bound = 0.0
-    while centre >= 0:
-        h, g = _limit(search, problem, i, desk, centre, other, is_finished)
-        if _is_settled(surrogate, room, h, g):
+def _find(search, problem, i, desk, outputs, at):
+    data, cost, surrogate = problem.data, problem.cost, problem.surrogate
+    room, core = desk.room, search.core
+    points, lines, labels, stride = room.points, room.lines, room.labels, room.stride
+    chain, counts = room.ints[CHAIN], room.ints[COUNTS]
+    kept = core.recall
+    size, start = output_size(data, i), kept.starts[i]
+    n_seeds = 1 + kept.counts[i]
+    counts[:] = 0
+    centre, other, edge_left, edge_right = -1, -1, -1, -1
+    lam, top, share, bound = 0.0, 0.0, 0.0, 0.0
+    action = STOPPED
+    while True:
+        # The next output: the true one, one remembered, one that was written, or one asked for.
+        new = counts[N_POINTS]
+        here = new * stride
+        score_scale, cost_scale = 1.0, 1.0
+        is_first = False
+        if new == 0:
+            copy_output(size, kept.truths, start, labels, 0)
+        elif new < n_seeds:
+            copy_output(size, kept.labels, (new - 1) * kept.n_cells + start, labels, here)
+        elif action != WRITTEN:
+            centre, other, lam = _aim(surrogate, points, chain, counts[N_CHAIN])
+            # A bound needs the largest cost, which is asked for once and for all.
+            is_first = kept.numbers[i] == 0.0 and counts[N_LINES] == 0 and lam < math.inf
+            is_first = is_first and not core.is_ratio
+            if is_first:
+                lam = math.inf
+            if lam == math.inf:
+                score_scale = 0.0
+            else:
+                cost_scale = lam
+            top = _query(search, problem, i, desk, score_scale, cost_scale, here)
+            desk.calls[0] += 1
+            if math.isnan(top):
+                break
+        error = margin_error(data, i, desk.theta, labels, here)
+        h = error + shift(data, cost, i, labels, here)
+        g = output_cost(data, cost, i, labels, here)
+        points[H, new] = h
+        points[G, new] = g
+        points[ERROR, new] = error
+        points[ORDER, new] = rank(surrogate, h, g)
+        counts[N_POINTS] += 1
+        if new == 0 or points[ORDER, new] > points[ORDER, counts[BEST]]:
+            counts[BEST] = new
+        n_chain = insert_point(points, chain, counts[N_CHAIN], new)
+        counts[N_CHAIN] = max(n_chain, counts[N_CHAIN])
+        if new < n_seeds:
+            continue
+        if action == WRITTEN:
             break
-        if not is_finished or room.counts[BANNED] + 2 > search.max_bans:
+
+        # What the query says of all outputs.
+        value = score_scale * h + cost_scale * g
+        scale = score_scale * abs(h) + cost_scale * abs(g)
+        if top > value + ROUNDING * scale:
+            counts[IS_BOUNDED] = 1
+        top = max(top, value)
+        lines[TILT, counts[N_LINES]] = lam
+        lines[TOP, counts[N_LINES]] = top
+        counts[N_LINES] += 1
+        if lam == math.inf and counts[N_BANNED] == 0:
+            kept.numbers[i] = top
+        is_done = n_chain < 0
+        if centre >= 0:
+            h, g = points[H, centre], points[G, centre]
+            scale += score_scale * abs(h) + cost_scale * abs(g)
+            is_done = is_done or value - (score_scale * h + cost_scale * g) <= ROUNDING * scale
+        is_done = is_done and not is_first
+        if not is_done and counts[N_LINES] < core.max_calls:
+            continue
+
+        # The largest psi on the hull, or below the lines.
+        is_certain = is_done and counts[IS_BOUNDED] == 0
+        if not is_certain:
+            most = kept.numbers[i]
+            h, g = _limit(surrogate, points, lines, counts[N_LINES], most, core.is_ratio)
+        elif other >= 0:
+            share = best_share(surrogate, points, centre, other)
+            h += share * (points[H, other] - h)
+            g += share * (points[G, other] - g)
+        if counts[N_BANNED] == 0:
+            edge_left, edge_right = centre, other
+        known = points[ORDER, counts[BEST]]
+        slack = ROUNDING * abs(known) if known > -math.inf else 0.0
+        if rank(surrogate, h, g) <= known + slack:
+            break
+        action = _go_on(search, problem, i, desk, centre, other, is_certain)
+        if action == STOPPED:
             bound = psi(surrogate, h, g)[0]
+        if action in (STOPPED, SETTLED):
             break
-        _ban(problem, i, room, centre)
-        _ban(problem, i, room, other)
-        centre, other, is_finished = _climb(search, problem, i, desk)
-    _remember(search, problem, i, room, first_centre, first_other)
-    return _answer(search, problem, i, desk, outputs, at, bound)
 
-
-@jitable
-def _ban(problem: Any, i: int, room: Any, banned: int) -> None:
-    """Leave an output out of all further queries, and of the hull."""
-    room.more.banned[room.counts[BANNED]] = banned
-    room.counts[BANNED] += 1
-    room.counts[CHAIN] = 0
-    for k in range(room.counts[POINTS]):
-        # Outputs remembered may have been found again: one output, several points.
-        is_there = room.h[k] == room.h[banned] and room.g[k] == room.g[banned]
-        at, banned_at = k * room.stride, banned * room.stride
-        if is_there and is_same_output(problem.data, i, room.labels, at, room.labels, banned_at):
-            room.is_banned[k] = 1
-        if room.is_banned[k] == 0:
-            _insert(room, k)
+    best = counts[BEST]
+    if kept.is_warm:
+        count = 0
+        for k in range(3):
+            slot = edge_left if k == 0 else (edge_right if k == 1 else best)
+            is_known = k == 2 and slot in (edge_left, edge_right)
+            if slot > 0 and not is_known:  # point 0, the true output, is there anyway
+                copy_output(size, labels, slot * stride, kept.labels, count * kept.n_cells + start)
+                count += 1
+        kept.counts[i] = count
+    is_mixed = False
+    if bound > 0.0 and share > 0.0:
+        is_mixed = mix(data, i, labels, centre * stride, labels, other * stride, share, outputs, at)
+    h, g, error = points[H, best], points[G, best], points[ERROR, best]
+    if is_mixed:
+        error = margin_error(data, i, desk.theta, outputs, at)
+        h = error + shift(data, cost, i, outputs, at)
+        g = output_cost(data, cost, i, outputs, at)
+    value, slope, _ = psi(surrogate, h, g)
+    if value <= 0.0:
+        best, value, slope, error = 0, 0.0, 0.0, 0.0
+    if not is_mixed:
+        copy_output(size, labels, best * stride, outputs, at)
+    return value, slope, error, max(bound, value)

@@ -17,18 +17,24 @@ from maxmargin.generic import order_value, psi, tilt
 ROUNDING = 1e-11
 
 
-@kernel
-def insert_point(h: Any, g: Any, chain: Any, n_chain: int, new: int) -> int:
-    """Insert point ``new`` into an upper right hull; return the points on it, -1 if it is not.
+# Rows of an array of points, and of one of lines h + tilt * g <= top.
+H, G = 0, 1
+TILT, TOP = 0, 1
 
-    chain[:n_chain] are the corners by rising g; h falls and the edges are ever less steep in g. A
-    point on the hull, or equal to a corner, is left out.
+
+@kernel
+def insert_point(points: Any, chain: Any, n_chain: int, new: int) -> int:
+    """Insert point ``new`` into an upper right hull; return the corners it has then.
+
+    chain[:n_chain] are the corners, by rising g. On the way h falls, ever faster. Returns -1, and
+    changes nothing, where the point is not above the hull.
     """
+    h, g = points[H], points[G]
     x, y = h[new], g[new]
     first = 0
     while first < n_chain and g[chain[first]] < y:
         first += 1
-    last = first  # corners first..last-1 go
+    last = first  # corners first..last-1 are to go
     if last < n_chain and g[chain[last]] == y and h[chain[last]] < x:
         last += 1
     if last < n_chain and h[chain[last]] >= x:
@@ -49,14 +55,15 @@ def insert_point(h: Any, g: Any, chain: Any, n_chain: int, new: int) -> int:
         if (h[a] - x) * (g[b] - y) > (h[b] - x) * (g[a] - y):
             break
         last += 1
-    if last > first:
+    moved = first + 1 - last
+    if moved > 0:
+        for k in range(n_chain - 1, last - 1, -1):
+            chain[k + moved] = chain[k]
+    elif moved < 0:
         for k in range(last, n_chain):
-            chain[first + 1 + k - last] = chain[k]
-    elif last == first:
-        for k in range(n_chain, first, -1):
-            chain[k] = chain[k - 1]
+            chain[k + moved] = chain[k]
     chain[first] = new
-    return n_chain + 1 - (last - first)
+    return n_chain + moved
 
 
 @jitable
@@ -82,19 +89,21 @@ def contour_tilt(surrogate: Any, h: float, g: float) -> float:
 
 
 @jitable
-def best_share(surrogate: Any, h: float, g: float, other_h: float, other_g: float) -> float:
-    """Return the t in [0, 1] of largest psi at (1 - t) (h, g) + t (other_h, other_g).
+def best_share(surrogate: Any, points: Any, left: int, right: int) -> float:
+    """Return the t in [0, 1] of largest psi at (1 - t) * left + t * right.
 
     Halves the interval by the slope of psi along the edge, 45 times: psi is flat at its maximum, so
     that its value is right to rounding.
     """
+    h, g = points[H, left], points[G, left]
+    dh, dg = points[H, right] - h, points[G, right] - g
     low = 0.0
     high = 1.0
     for _ in range(45):
         t = 0.5 * (low + high)
-        at = contour_tilt(surrogate, h + t * (other_h - h), g + t * (other_g - g))
-        # The sign of dh + tilt dg; an infinite tilt leaves that of dg.
-        rise = other_g - g if at == math.inf else other_h - h + at * (other_g - g)
+        at = contour_tilt(surrogate, h + t * dh, g + t * dg)
+        # An infinite tilt leaves the sign of dg.
+        rise = dg if at == math.inf else dh + at * dg
         if rise > 0.0:
             low = t
         else:
@@ -102,40 +111,37 @@ def best_share(surrogate: Any, h: float, g: float, other_h: float, other_g: floa
     return 0.5 * (low + high)
 
 
-@jitable
-def lowest_line(tilts: Any, tops: Any, n_lines: int, g: float) -> float:
-    """Return the largest h that the lines h + tilt * g <= top allow at g."""
+@kernel
+def lowest_line(lines: Any, n_lines: int, g: float) -> float:
+    """Return the largest h at g that is below all lines."""
     h = math.inf
     for k in range(n_lines):
-        if tilts[k] < math.inf:
-            h = min(h, tops[k] - tilts[k] * g)
+        if lines[TILT, k] < math.inf:
+            h = min(h, lines[TOP, k] - lines[TILT, k] * g)
     return h
 
 
 @jitable
-def best_below(surrogate: Any, tilts: Any, tops: Any, n_lines: int, most: float) -> float:
-    """Return the g of largest psi(h, g) under all lines h + tilt * g <= top, 0 <= g <= most.
+def best_below(surrogate: Any, lines: Any, n_lines: int, most: float) -> float:
+    """Return the g in [0, most] of largest psi(h, g) below all lines.
 
-    The lines bound a convex set, so psi along its border rises, then falls: golden section.
+    The lines bound a convex set, so along its border psi rises, then falls: golden section.
     """
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     low = 0.0
-    high = most
-    left = high - golden * (high - low)
-    right = low + golden * (high - low)
-    at_left = rank(surrogate, lowest_line(tilts, tops, n_lines, left), left)
-    at_right = rank(surrogate, lowest_line(tilts, tops, n_lines, right), right)
-    for _ in range(70):
-        if at_left < at_right:
-            low = left
-            left = right
-            at_left = at_right
-            right = low + golden * (high - low)
-            at_right = rank(surrogate, lowest_line(tilts, tops, n_lines, right), right)
-        else:
-            high = right
-            right = left
-            at_right = at_left
-            left = high - golden * (high - low)
-            at_left = rank(surrogate, lowest_line(tilts, tops, n_lines, left), left)
-    return 0.5 * (low + high)
+    width = most
+    known = (1.0 - golden) * width
+    at_known = rank(surrogate, lowest_line(lines, n_lines, known), known)
+    is_left = True  # of the two points that cut the interval, which one is known
+    for _ in range(60):
+        new = low + (golden if is_left else 1.0 - golden) * width
+        at_new = rank(surrogate, lowest_line(lines, n_lines, new), new)
+        left_wins = is_left == (at_known >= at_new)
+        if not left_wins:
+            low = known if is_left else new
+        if at_new > at_known:
+            known = new
+            at_known = at_new
+        width *= golden
+        is_left = not left_wins
+    return known
