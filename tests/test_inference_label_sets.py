@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import highspy
 import numpy as np
 import pytest
@@ -356,6 +358,23 @@ def test_a_reached_time_limit_is_said_with_the_bound():
     answers = label_sets.k_best(unary, edges, pair, k=3, time_limit=0.05)
     assert len(answers) == 1
     assert answers[0].exactness is Exactness.RELAXED
+
+
+def test_a_time_limit_holds_the_constraints():
+    given = {"at_least": 2, "at_most": 4, "exclusive": [range(20)], "implies": [(39, 0), (38, 1)]}
+    answer = label_sets.maximize(*hard(), **given, time_limit=0.01)
+    assert LabelConstraints(**given).admits(answer.output)
+    assert 0.0 < answer.score <= answer.bound
+
+
+def test_label_sets_grow_within_the_constraints():
+    for seed in range(200):
+        case = Case(seed, "any")
+        constraints = LabelConstraints(**case.constraints())
+        problem = label_sets._check_problem(*case.weights, constraints)
+        y = label_sets._grow(problem)
+        assert case.score(y) > -np.inf
+        assert dataclasses.replace(constraints, at_least=0).admits(y)
 
 
 def test_no_output_within_the_time_limit_is_said(monkeypatch):

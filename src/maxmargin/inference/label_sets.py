@@ -347,12 +347,13 @@ def _best_first(
     """Yield the k best answers that are not banned, by the first method that can."""
     constraints = problem.constraints
     no_edges = len(problem.pair) == 0
-    if no_edges and constraints.only_counts and k == 1 and not banned:
-        yield from _best_by_count(problem)
+    is_forest = problem.is_forest
+    if is_forest and constraints.only_counts and k == 1 and not banned:
+        yield from _best_by_count(problem) if no_edges else _best_tree_by_count(problem)
         return
     if constraints.is_empty and no_edges:
         found = _k_independent
-    elif constraints.is_empty and problem.is_forest:
+    elif constraints.is_empty and is_forest:
         found = _k_tree
     elif problem.n_labels <= MAX_LISTED:
         found = _k_listed
@@ -389,6 +390,20 @@ def _best_by_count(problem: _Problem) -> Iterator[Answer]:
     value = problem.score(y)
     if value > -np.inf:
         yield exact(y, value)
+
+
+def _best_tree_by_count(problem: _Problem) -> Iterator[Answer]:
+    """A forest, of whose labels only the number is constrained: wrong labels where none is true."""
+    constraints, m = problem.constraints, problem.n_labels
+    if constraints.is_empty:
+        for y, best in _k_tree(problem, 1):
+            yield exact(y, best)
+        return
+    found = _profile_tree(problem, np.zeros(m, dtype=np.int32))
+    end = m if constraints.at_most is None else min(constraints.at_most, m)
+    n_on = constraints.at_least + int(np.argmax(found.score[constraints.at_least : end + 1]))
+    if found.score[n_on] > -np.inf:
+        yield exact(found.outputs[n_on].copy(), found.score[n_on])
 
 
 def _k_independent(problem: _Problem, k: int) -> _Found:
@@ -459,18 +474,20 @@ def _k_program(
 ) -> Iterator[Answer]:
     deadline = time.monotonic() + seconds
     unary, pair, constraints = problem.unary, problem.pair, problem.constraints
-    fixed = start = None
-    bound = np.inf
-    if constraints.is_empty:
-        start = np.empty(problem.n_labels, dtype=np.int32)
-        room = bounded_room(problem.graph)
-        value, bound = best_labels_bounded(unary, problem.graph, pair, room, start)
-        if k == 1 and not banned:
-            if value >= bound:
-                yield exact(start, value)
-                return
-            # Labels that the relaxation decides are so in some best label set, but only in that.
-            fixed = np.where(room.node2 == 1, -1, room.node2 // 2)
+    # First without constraints. Its bound holds with them too, and mostly so does its label set.
+    start = np.empty(problem.n_labels, dtype=np.int32)
+    room = bounded_room(problem.graph)
+    value, bound = best_labels_bounded(unary, problem.graph, pair, room, start)
+    is_alone = k == 1 and not banned
+    fixed = None
+    if not constraints.admits(start):
+        start = _grow(problem)
+    elif is_alone and value >= bound:
+        yield exact(start, value)
+        return
+    if is_alone and constraints.is_empty:
+        # Labels that the relaxation decides are so in some best label set, though not in all.
+        fixed = np.where(room.node2 == 1, -1, room.node2 // 2)
     program = LabelProgram(problem.graph, integral=True)
     rows, out = constraints.rows(problem.n_labels), list(banned)
     for _ in range(k):
@@ -493,6 +510,39 @@ def _k_program(
             yield Answer(y, value, max(value, min(found.bound, bound)), Exactness.RELAXED)
             return
         out.append(y)
+
+
+def _grow(problem: _Problem) -> npt.NDArray[np.int32]:
+    """Return a label set to start from: labels added one by one, with all that they imply.
+
+    Always next the one that gains most, while it gains or too few are on. It satisfies all
+    constraints but perhaps `at_least`.
+    """
+    m, constraints = problem.n_labels, problem.constraints
+    together = np.zeros((m, m))
+    first, second = problem.graph.edges.T
+    together[first, second] = together[second, first] = problem.pair
+    reach = np.eye(m, dtype=bool)
+    for _ in range(m if constraints.implies else 0):
+        before = reach.copy()
+        for a, b in constraints.implies:
+            reach[:, b] |= reach[:, a]
+        if (reach == before).all():
+            break
+    at_most = m if constraints.at_most is None else constraints.at_most
+    free = LabelConstraints(0, at_most, constraints.exclusive, constraints.implies)
+    y = np.zeros(m, dtype=np.int32)
+    while True:
+        larger = reach | (y == 1)
+        added = (larger & (y == 0)).astype(float)
+        own = np.where(problem.unary > -np.inf, problem.unary, 0.0) + together @ y
+        gains = added @ own + 0.5 * ((added @ together) * added).sum(axis=1)
+        is_barred = (added[:, np.isneginf(problem.unary)] > 0).any(axis=1)
+        gains[~free.admitted(larger) | is_barred | (y == 1)] = -np.inf
+        j = int(np.argmax(gains))
+        if gains[j] == -np.inf or (gains[j] <= 0.0 and y.sum() >= constraints.at_least):
+            return y
+        y[larger[j]] = 1
 
 
 # --- Profiles
