@@ -8,10 +8,21 @@ from maxmargin.structures import (  # noqa: F401  (these register implementation
 from maxmargin.structures import chain_zero_one as _chain_zero_one  # noqa: F401
 from maxmargin.structures import labels_independent as _labels_independent  # noqa: F401
 from maxmargin.structures import labels_listed as _labels_listed  # noqa: F401
+from maxmargin.structures import labels_pairwise as _labels_pairwise  # noqa: F401
+from maxmargin.structures import labels_relaxed as _labels_relaxed  # noqa: F401
+from maxmargin.structures import labels_tree as _labels_tree  # noqa: F401
 from maxmargin.structures import multiclass_oracles as _multiclass_oracles  # noqa: F401
+from maxmargin.structures import user_oracles as _user_oracles  # noqa: F401
 from maxmargin.structures.chain import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.compiled import CompiledStructure
-from maxmargin.structures.labels import IndependentLabels, ListedLabels, labels_data
+from maxmargin.structures.labels import (
+    IndependentLabels,
+    ListedLabels,
+    PairwiseLabels,
+    RelaxedLabels,
+    TreeLabels,
+    labels_data,
+)
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
 from maxmargin.structures.user import OwnCost, Structure, UserData
 
@@ -21,7 +32,10 @@ STRUCTURES: dict[str, type] = {
     "multiclass": MulticlassData,
     "chain": ChainData,
     "multilabel": IndependentLabels,
+    "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
+    "multilabel_pairwise": PairwiseLabels,
+    "multilabel_relaxed": RelaxedLabels,
     "user": UserData,
 }
 
@@ -34,7 +48,10 @@ __all__ = [
     "ListedLabels",
     "MulticlassData",
     "OwnCost",
+    "PairwiseLabels",
+    "RelaxedLabels",
     "Structure",
+    "TreeLabels",
     "UserData",
     "chain_data",
     "chain_layout",

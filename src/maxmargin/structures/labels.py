@@ -76,7 +76,7 @@ class RelaxedLabels(NamedTuple):
 
     An output is a mean of two half-integral vertices, (1 - share) left + share right. Its cells:
     left, right, and round(share * 2^30). Of each vertex, first a cell a label, twice its value (-1
-    if unknown); then, 32 to a cell, a bit an edge: whether both labels are 1/2 and the pair counts
+    if unknown); then, 31 to a cell, a bit an edge: whether both labels are 1/2 and the pair counts
     1/2. The other pairs follow from their labels. A vertex by itself has left = right, share 0.
     """
 

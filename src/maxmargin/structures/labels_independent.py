@@ -1,7 +1,5 @@
 """Oracles of label sets without edges: every answer is read off sorted lists of labels."""
 
-# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
-
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -30,15 +28,20 @@ from maxmargin.inference.labels_independent import (
 from maxmargin.structures.labels import IndependentLabels
 from maxmargin.structures.labels_shared import (
     ADDITIVE,
+    add_shifts,
     augment,
     check_equal_prices,
     hide_unknown,
     implements_each,
+    known_scores,
     label_gains,
     level_price,
     most_counts,
     scales_with_ties,
+    switch_off,
     weighted_gain,
+    write_set,
+    write_with_price,
 )
 
 OWN = (IndependentLabels,)
@@ -204,13 +207,6 @@ def _rank(theta, k, room):
     )
 
 
-@jitable
-def write_set(data, i, ys, rank, outputs, at):
-    """Copy a label set that was found into an output."""
-    for j in range(data.n_labels):
-        outputs[at + j] = ys[rank, j] if data.labels[i, j] >= 0 else -1
-
-
 @implements_each(k_best, OWN, *ADDITIVE)
 def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
@@ -219,49 +215,6 @@ def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at)
     for rank in range(count):
         write_set(data, i, room.ys, rank, outputs, at + rank * data.n_labels)
     return count
-
-
-@jitable
-def known_scores(data, i, theta):
-    """Fill theta.augmented with the scores of known labels, -inf for the others."""
-    for j in range(data.n_labels):
-        theta.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
-
-
-@jitable
-def write_with_price(data, i, score_scale, price, k, count, ys, scores, outputs, at):
-    """Write the k best label sets, where all but the truth have a price added; return how many.
-
-    ys and scores are the count best by score alone, up to k + 1 of them.
-    """
-    m = data.n_labels
-    place = count
-    for rank in range(count):
-        is_truth = True
-        for j in range(m):
-            is_truth = is_truth and (data.labels[i, j] < 0 or ys[rank, j] == data.labels[i, j])
-        if is_truth:
-            place = rank
-    n_written = 0
-    waiting = False
-    for rank in range(count):
-        if n_written == k:
-            break
-        if rank == place:
-            waiting = True
-            continue
-        if waiting and score_scale * (scores[place] - scores[rank]) > price:
-            write_set(data, i, ys, place, outputs, at + n_written * m)
-            n_written += 1
-            waiting = False
-            if n_written == k:
-                break
-        write_set(data, i, ys, rank, outputs, at + n_written * m)
-        n_written += 1
-    if waiting and n_written < k:
-        write_set(data, i, ys, place, outputs, at + n_written * m)
-        n_written += 1
-    return n_written
 
 
 @implements(k_best, IndependentLabels, WholeCost)
@@ -285,14 +238,15 @@ class SortedLabels(NamedTuple):
     spare: Any  # (n_labels,) int32
     sums: Any  # (2, n_labels + 1)
     counts: Any  # (2,) int64: true and false labels
+    off: Any  # (n_labels,) int32
 
 
 @implements_each(profile_room, OWN, LabelCost, MicroF1Cost, WholeCost, F1Cost)
 def _profile_room(data, cost):
     m = data.n_labels
-    order, spare = np.zeros((2, m), dtype=np.int32)
+    order, spare, off = np.zeros((3, m), dtype=np.int32)
     return SortedLabels(
-        np.zeros(m), order, spare, np.zeros((2, m + 1)), np.zeros(2, dtype=np.int64)
+        np.zeros(m), order, spare, np.zeros((2, m + 1)), np.zeros(2, dtype=np.int64), off
     )
 
 
@@ -345,22 +299,16 @@ def _profile_output_whole(data, cost, i, theta, room, level, outputs, at):
         outputs[at + j] = room.order[j] if level == 1 else data.labels[i, j]
 
 
-@implements_each(profile_levels, OWN, F1Cost, MicroF1Cost)
-def _profile_levels_counts(data, cost):
+@implements(profile_levels, IndependentLabels, F1Cost)
+def _profile_levels_f1(data, cost):
     return most_counts(data)
-
-
-@jitable
-def _sort_counts(data, i, theta, room):
-    """Sort true and false labels by score; level a * (n_false + 1) + b has a and b of them on."""
-    n_true, n_false = best_counts(theta.unary[0], data.labels[i], room.order, room.spare, room.sums)
-    room.counts[0], room.counts[1] = n_true, n_false
-    return n_true, n_false
 
 
 @implements(profile, IndependentLabels, F1Cost)
 def _profile_f1(data, cost, i, theta, room, h, g):
-    n_true, n_false = _sort_counts(data, i, theta, room)
+    # Level a * (n_false + 1) + b has a true labels on and b false ones.
+    n_true, n_false = best_counts(theta.unary[0], data.labels[i], room.order, room.spare, room.sums)
+    room.counts[0], room.counts[1] = n_true, n_false
     for a in range(n_true + 1):
         for b in range(n_false + 1):
             level = a * (n_false + 1) + b
@@ -370,19 +318,31 @@ def _profile_f1(data, cost, i, theta, room, h, g):
     return (n_true + 1) * (n_false + 1)
 
 
-@implements(profile, IndependentLabels, MicroF1Cost)
-def _profile_micro_f1(data, cost, i, theta, room, h, g):
-    n_true, n_false = _sort_counts(data, i, theta, room)
-    for a in range(n_true + 1):
-        for b in range(n_false + 1):
-            level = a * (n_false + 1) + b
-            score = (room.sums[0, a] - room.sums[0, n_true]) + room.sums[1, b]
-            h[level] = score + cost.scale[i] * (n_true - a + b)
-            g[level] = -float(n_true + a + b)
-    return (n_true + 1) * (n_false + 1)
-
-
-@implements_each(profile_output, OWN, F1Cost, MicroF1Cost)
-def _profile_output_counts(data, cost, i, theta, room, level, outputs, at):
+@implements(profile_output, IndependentLabels, F1Cost)
+def _profile_output_f1(data, cost, i, theta, room, level, outputs, at):
     a, b = level // (room.counts[1] + 1), level % (room.counts[1] + 1)
     _write_counts(data, i, room.order, room.counts[0], a, b, outputs, at)
+
+
+@implements(profile_levels, IndependentLabels, MicroF1Cost)
+def _profile_levels_micro_f1(data, cost):
+    return data.n_labels + 1
+
+
+@implements(profile, IndependentLabels, MicroF1Cost)
+def _profile_micro_f1(data, cost, i, theta, room, h, g):
+    # The cost only counts labels, and the rest is a sum over them: level d has d labels on.
+    base = add_shifts(data, cost, i, theta)
+    n_true = switch_off(data, i, room.off)
+    n = flip_profile(theta.augmented, room.off, room.gain, room.order, room.spare, h)
+    for level in range(n + 1):
+        h[level] -= base
+        g[level] = -float(n_true + level)
+    return n + 1
+
+
+@implements(profile_output, IndependentLabels, MicroF1Cost)
+def _profile_output_micro_f1(data, cost, i, theta, room, level, outputs, at):
+    switch_off(data, i, outputs[at:])
+    for rank in range(level):
+        outputs[at + room.order[rank]] = 1

@@ -53,8 +53,7 @@ from maxmargin.structures.labels_shared import (
 )
 
 OWN = (ListedLabels,)
-COUNTED = (F1Cost, MicroF1Cost)
-EVERY = (LabelCost, WholeCost, *COUNTED)
+EVERY = (LabelCost, WholeCost, F1Cost, MicroF1Cost)
 
 
 class ListedPotentials(NamedTuple):
@@ -271,9 +270,14 @@ def _profile_levels_whole(data, cost):
     return 2
 
 
-@implements_each(profile_levels, OWN, *COUNTED)
-def _profile_levels_counts(data, cost):
+@implements(profile_levels, ListedLabels, F1Cost)
+def _profile_levels_f1(data, cost):
     return most_counts(data)
+
+
+@implements(profile_levels, ListedLabels, MicroF1Cost)
+def _profile_levels_micro_f1(data, cost):
+    return data.n_labels + 1
 
 
 @implements_each(profile_room, OWN, *EVERY)
@@ -288,12 +292,12 @@ def _profile_room(data, cost):
 
 
 @generic
-def group_sets(cost, data, i, levels, g):
+def group_sets(cost, data, i, theta, levels, g):
     """Fill the level of every label set, and the cost of every level; return how many there are."""
 
 
 @implements(group_sets, LabelCost)
-def _group_sets(cost, data, i, levels, g):
+def _group_sets(cost, data, i, theta, levels, g):
     all_levels(data.labels[i], data.n_labels, levels)
     price = level_price(data, cost, i)
     for level in range(data.n_labels + 1):
@@ -302,26 +306,11 @@ def _group_sets(cost, data, i, levels, g):
 
 
 @implements(group_sets, WholeCost)
-def _group_sets_whole(cost, data, i, levels, g):
+def _group_sets_whole(cost, data, i, theta, levels, g):
     levels[:] = 1
     levels[labels_to_mask(data.labels[i], data.n_labels)] = 0
     g[0], g[1] = 0.0, cost.price[i]
     return 2
-
-
-@jitable
-def _group_counts(data, i, levels):
-    """Give the sets with a true and b false labels the level a * (n_false + 1) + b."""
-    n_true = n_false = 0
-    for j in range(data.n_labels):
-        n_true += 1 if data.labels[i, j] == 1 else 0
-        n_false += 1 if data.labels[i, j] == 0 else 0
-    levels[0] = 0
-    for j in range(data.n_labels):
-        truth = data.labels[i, j]
-        step = n_false + 1 if truth == 1 else (1 if truth == 0 else 0)
-        raise_levels(levels, 1 << j, step)
-    return n_true, n_false
 
 
 @kernel
@@ -334,8 +323,16 @@ def raise_levels(levels, size, step):
 
 
 @implements(group_sets, F1Cost)
-def _group_sets_f1(cost, data, i, levels, g):
-    n_true, n_false = _group_counts(data, i, levels)
+def _group_sets_f1(cost, data, i, theta, levels, g):
+    # Level a * (n_false + 1) + b: a true labels on, and b false ones.
+    n_true = n_false = 0
+    for j in range(data.n_labels):
+        n_true += 1 if data.labels[i, j] == 1 else 0
+        n_false += 1 if data.labels[i, j] == 0 else 0
+    levels[0] = 0
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        raise_levels(levels, 1 << j, n_false + 1 if truth == 1 else (1 if truth == 0 else 0))
     for a in range(n_true + 1):
         for b in range(n_false + 1):
             wrong = n_true - a + b
@@ -345,12 +342,15 @@ def _group_sets_f1(cost, data, i, levels, g):
 
 
 @implements(group_sets, MicroF1Cost)
-def _group_sets_micro_f1(cost, data, i, levels, g):
-    n_true, n_false = _group_counts(data, i, levels)
-    for a in range(n_true + 1):
-        for b in range(n_false + 1):
-            g[a * (n_false + 1) + b] = -float(n_true + a + b)
-    return (n_true + 1) * (n_false + 1)
+def _group_sets_micro_f1(cost, data, i, theta, levels, g):
+    # The cost only counts the labels that are on.
+    all_levels(theta.off, data.n_labels, levels)
+    n_true = 0
+    for j in range(data.n_labels):
+        n_true += 1 if data.labels[i, j] == 1 else 0
+    for level in range(data.n_labels + 1):
+        g[level] = -float(n_true + level)
+    return data.n_labels + 1
 
 
 @implements_each(profile, OWN, *EVERY)
@@ -362,7 +362,7 @@ def _profile(data, cost, i, theta, room, h, g):
             h[mask] = theta.scores[mask] - theta.scores[truth]
             g[mask] = theta.costs[mask]
         return size
-    n_levels = group_sets(cost, data, i, room.levels, g)
+    n_levels = group_sets(cost, data, i, theta, room.levels, g)
     listed_profile(theta.scores, room.levels, size, n_levels, room.best, room.masks)
     for level in range(n_levels):
         h[level] = room.best[level] - theta.scores[truth]

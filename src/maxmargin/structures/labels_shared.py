@@ -214,6 +214,77 @@ def augment(data, cost, i, theta, score_scale, cost_scale):
 
 
 @jitable
+def add_shifts(data, cost, i, theta):
+    """Fill theta.augmented with the scores of labels and what they add to `shift`; return a sum.
+
+    The sum is that of the true labels: what an output has above it is h, for additive costs that do
+    not count edges. Labels that are not known are -inf.
+    """
+    total = 0.0
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        if truth < 0:
+            theta.augmented[j] = -np.inf
+        else:
+            theta.augmented[j] = theta.unary[0, j] + label_gains(cost, i, j, truth)[0]
+            total += theta.augmented[j] if truth == 1 else 0.0
+    return total
+
+
+@jitable
+def switch_off(data, i, off):
+    """Write to ``off`` the empty set of labels, -1 where they are not known; count true labels."""
+    n_true = 0
+    for j in range(data.n_labels):
+        off[j] = 0 if data.labels[i, j] >= 0 else -1
+        n_true += 1 if data.labels[i, j] == 1 else 0
+    return n_true
+
+
+@jitable
+def write_set(data, i, ys, rank, outputs, at):
+    """Copy a label set that was found into an output."""
+    for j in range(data.n_labels):
+        outputs[at + j] = ys[rank, j] if data.labels[i, j] >= 0 else -1
+
+
+@jitable
+def known_scores(data, i, theta):
+    """Fill theta.augmented with the scores of known labels, -inf for the others."""
+    for j in range(data.n_labels):
+        theta.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
+
+
+@jitable
+def write_with_price(data, i, score_scale, price, k, count, ys, scores, outputs, at):
+    """Write the k best label sets, where all but the truth have a price added; return how many.
+
+    ys and scores are the count best by score alone, up to k + 1 of them.
+    """
+    m = data.n_labels
+    place = count
+    for rank in range(count):
+        is_truth = True
+        for j in range(m):
+            is_truth = is_truth and (data.labels[i, j] < 0 or ys[rank, j] == data.labels[i, j])
+        if is_truth:
+            place = rank
+    # Those before the truth stay so; it comes right before the first that is worse than it.
+    after = place
+    while after + 1 < count and score_scale * (scores[place] - scores[after + 1]) <= price:
+        after += 1
+    n_written = min(count, k)
+    for rank in range(n_written):
+        source = rank
+        if place <= rank < after:
+            source = rank + 1
+        elif rank == after:
+            source = place
+        write_set(data, i, ys, source, outputs, at + rank * m)
+    return n_written
+
+
+@jitable
 def hide_unknown(data, i, outputs, at):
     """Write -1 into the cells of labels that are not known."""
     for j in range(data.n_labels):

@@ -12,8 +12,12 @@ from maxmargin.structures import (
     IndependentLabels,
     ListedLabels,
     MulticlassData,
+    PairwiseLabels,
+    RelaxedLabels,
+    TreeLabels,
     UserData,
 )
+from maxmargin.structures.labels_relaxed import side_size
 from maxmargin.structures.user import Box
 from maxmargin.testing.enumerate import labellings
 
@@ -47,6 +51,16 @@ def _of_labels(data: Any, i: int) -> np.ndarray:
     return rows
 
 
+def _of_relaxed_labels(data: RelaxedLabels, i: int) -> np.ndarray:
+    """List the integral outputs only: on a forest of edges no other is better than all of them."""
+    rows = _of_labels(data, i)
+    side = int(side_size(data))
+    cells = np.zeros((len(rows), 2 * side + 1), dtype=np.int32)
+    twice = np.where(rows >= 0, 2 * rows, -1)
+    cells[:, : data.n_labels] = cells[:, side : side + data.n_labels] = twice
+    return cells
+
+
 def _of_user(data: UserData, i: int) -> np.ndarray:
     lister = getattr(data.structure, "outputs", None)
     if not callable(lister):
@@ -72,7 +86,10 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     MulticlassData: _of_multiclass,
     ChainData: _of_chain,
     IndependentLabels: _of_labels,
+    TreeLabels: _of_labels,
     ListedLabels: _of_labels,
+    PairwiseLabels: _of_labels,
+    RelaxedLabels: _of_relaxed_labels,
     UserData: _of_user,
 }
 

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.costs import COSTS, ClassWeighted, Cost, CostMatrix, label_tables
+from maxmargin.estimators.settings import resolve_search
+from maxmargin.estimators.training import Training
 from maxmargin.problem import Problem
 from maxmargin.structures import (
     OwnCost,
@@ -114,7 +116,11 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "multiclass": _tiny_multiclass,
     "chain": _tiny_chain,
     "multilabel": _tiny_labels("independent"),
+    "multilabel_tree": _tiny_labels("tree", [(0, 1), (1, 2)]),
     "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),
+    # On a forest the relaxation is exact, so that the best of all sets is the best there is.
+    "multilabel_pairwise": _tiny_labels("pairwise", [(0, 1), (1, 2)]),
+    "multilabel_relaxed": _tiny_labels("relaxed", [(0, 1), (1, 2)]),
     "user": _tiny_user,
 }
 
@@ -151,6 +157,10 @@ def fitting_costs(structure: str) -> list[str]:
     if structure == "user":  # which has its own
         return ["own"]
     misfits = {"matrix"} if structure.startswith("multilabel") else {"f1"}
+    if structure in ("multilabel_tree", "multilabel_pairwise", "multilabel_relaxed"):
+        misfits.add("f1")
+    if structure in ("multilabel_pairwise", "multilabel_relaxed"):
+        misfits.add("zero_one")
     return [name for name in COSTS if name not in misfits]
 
 
@@ -170,6 +180,7 @@ def tiny_problem(
     cost: str = "hamming",
     surrogate: str = "margin",
     *,
+    search: str = "auto",
     lam: float = 0.1,
     features: str = "dense",
     seed: int = 0,
@@ -178,7 +189,8 @@ def tiny_problem(
 ) -> Problem:
     """Return a problem with a few examples of a registered structure.
 
-    A structure in plain Python has a cost of its own: `cost` is then not looked at.
+    A structure in plain Python has a cost of its own: `cost` is then not looked at. `search` is a
+    name in `maxmargin.search.SEARCHES`, or "auto".
 
     Examples
     --------
@@ -187,9 +199,8 @@ def tiny_problem(
     (6, 9)
     """
     tiny = tiny_data(structure, features, seed)
-    tables = tiny_tables(tiny, cost)
-    psi = SURROGATES[surrogate]().compiled()
     weight = 0.5 + np.random.default_rng(seed).random(len(tiny.sizes))
-    return Problem(
-        tiny.data, tables, psi, len(tiny.sizes), lam, weight, n_jobs=n_jobs, compile=compile
+    training = Training(tiny.data, tiny_tables(tiny, cost), len(tiny.sizes), weight)
+    return training.problem(
+        SURROGATES[surrogate](), lam, n_jobs, resolve_search(search), compile=compile
     )
