@@ -1,0 +1,350 @@
+"""The trace of a search: its queries in order, what each of them found, and what it ruled out.
+
+The search itself runs as it is, in plain Python, over examples whose oracles keep a record.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maxmargin.generic import (
+    constrained,
+    find,
+    implements,
+    k_best,
+    margin_error,
+    maximize,
+    maximize_bounded,
+    mix,
+    output_cost,
+    output_size,
+    potentials,
+    profile,
+    profile_output,
+    psi,
+    shift,
+)
+
+
+@dataclass(frozen=True)
+class Query:
+    """One call of an oracle.
+
+    Attributes
+    ----------
+    kind : {"weighted", "k_best", "constrained", "profile"}
+        Which oracle.
+    tilt : float
+        What was asked for is the largest h + tilt * g; infinite: the largest g; NaN for a profile.
+    low, high : float
+        Of a constrained query, the angle low < g / (1 + h) < high (or <= high) with 1 + h > 0. The
+        others look at all outputs: -inf and inf.
+    h, g, psi : float
+        Of the output that the search took from the answer; NaN where there was none.
+    top : float
+        h + tilt * g (g where the tilt is infinite) of no output exceeds it: of those in the angle,
+        and of those not banned. -inf: there is no output there. NaN for a profile.
+    output : array or None
+        The cells of that output.
+    points : array of shape (n, 2)
+        (h, g) of all outputs of the answer: one, k, or one for each cost level.
+    """
+
+    kind: str
+    tilt: float
+    low: float
+    high: float
+    h: float
+    g: float
+    psi: float
+    top: float
+    output: np.ndarray | None
+    points: np.ndarray
+
+    def excludes(self, h: Any, g: Any) -> np.ndarray:
+        """Tell at which points (h, g) no output can be, by this answer alone.
+
+        (Outputs that a k-best query was to leave out may be there.) A profile excludes what is
+        above the best output of the nearest cost level.
+
+        Examples
+        --------
+        >>> line = Query("weighted", 2.0, -math.inf, math.inf, 1.0, 1.0, 2.0, 3.0, None,
+        ...              np.array([[1.0, 1.0]]))
+        >>> line.excludes([1.0, 1.1], 1.0)
+        array([False,  True])
+        """
+        h, g = np.broadcast_arrays(np.asarray(h, dtype=float), np.asarray(g, dtype=float))
+        if self.kind == "profile":
+            if len(self.points) == 0:
+                return np.zeros(h.shape, dtype=bool)
+            costs = np.unique(self.points[:, 1])
+            tops = np.array([self.points[self.points[:, 1] == c, 0].max() for c in costs])
+            nearest = np.abs(g[..., None] - costs).argmin(axis=-1)
+            return h > tops[nearest]
+        value = g if self.tilt == math.inf else h + self.tilt * g
+        above = value > self.top
+        if self.kind != "constrained":
+            return above
+        inside = (1.0 + h > 0.0) & (g > self.low * (1.0 + h))
+        if self.high < math.inf:
+            inside &= g < self.high * (1.0 + h)
+        return above & inside
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A search from beginning to end.
+
+    Attributes
+    ----------
+    queries : list of Query
+    found : array
+        The cells of the output that the search returned.
+    h, g, psi : float
+        Of that output. The true output, with psi = 0, is what a search returns that found nothing
+        positive.
+    bound : float
+        psi of no output exceeds it, says the search; psi itself where the search is exact.
+    n_calls : int
+        Calls of oracles, as the search counts them.
+    """
+
+    queries: list[Query]
+    found: np.ndarray
+    h: float
+    g: float
+    psi: float
+    bound: float
+    n_calls: int
+
+
+def trace_search(problem: Any, i: int, w: Any, *, slack: float = 0.0) -> Trace:
+    """Run the search of a problem on one example, and keep what it asked.
+
+    Parameters
+    ----------
+    problem : Problem
+        Which data, cost, surrogate and search. What the search remembers of earlier passes is where
+        it starts; nothing in the problem is changed, its count of calls included. (For one example
+        of an estimator, see `maxmargin.estimators.example`.)
+    i : int
+        Number of the example.
+    w : array of shape (n_weights,)
+    slack : float, default=0
+        For `SarawagiGupta`: the loss of the example that is known already.
+
+    Returns
+    -------
+    Trace
+
+    Examples
+    --------
+    Two corners of a hull, and an output below the edge between them that is better than both:
+
+    >>> from maxmargin.search import ConvexHull
+    >>> from maxmargin.surrogates import SlackRescaling
+    >>> from maxmargin.testing import cloud_problem
+    >>> h, g = [[2.0, 0.5, -0.5]], [[1.0, 2.2, 4.0]]  # psi = (1 + h) g is 3, 3.3 and 2
+    >>> problem = cloud_problem(h, g, SlackRescaling(), ConvexHull(integral=False))
+    >>> trace = trace_search(problem, 0, problem.weights)
+    >>> [(query.kind, query.h, query.g) for query in trace.queries][-1]
+    ('weighted', 2.0, 1.0)
+    >>> trace.psi, round(trace.bound, 2), trace.n_calls == len(trace.queries)
+    (3.0, 4.41, True)
+    """
+    view = problem.view
+    if not 0 <= i < problem.n_examples:
+        raise ValueError(f"i must be an example, 0 to {problem.n_examples - 1}; got {i!r}.")
+    weights = np.asarray(w, dtype=np.float64)
+    if weights.shape != (problem.n_weights,):
+        raise ValueError(f"w must have shape ({problem.n_weights},), got {weights.shape}.")
+    search = _own(view.search)
+    plain = type(problem)(
+        view.data,
+        view.cost,
+        view.surrogate,
+        problem.n_examples,
+        problem.lam,
+        search=search,
+        compile=False,
+    )
+    desk = plain.desk()
+    desk.slack[0] = slack
+    potentials(view.data, i, weights, 1.0, desk.theta)
+    log = _Log(view.surrogate)
+    traced = view._replace(
+        data=_TracedData(view.data, log), cost=_TracedCost(view.cost), search=search
+    )
+    found = plain.empty_outputs(int(output_size(view.data, i)))
+    value, _, _, bound = find(search, traced, i, desk, found, 0)
+    h, g = _measure(view.data, view.cost, i, desk.theta, found, 0)
+    return Trace(log.queries, found, h, g, float(value), float(bound), int(desk.calls[0]))
+
+
+def _own(value: Any) -> Any:
+    """Return a tuple of tuples and arrays with arrays of its own."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_own, value))
+    return value
+
+
+def _measure(data: Any, cost: Any, i: int, theta: Any, outputs: Any, at: int) -> tuple:
+    h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
+    return float(h), float(output_cost(data, cost, i, outputs, at))
+
+
+# -- examples whose oracles keep a record --------------------------------------------------------
+
+
+class _Log:
+    """The queries so far, and the outputs that the last one listed for the search to choose of."""
+
+    def __init__(self, surrogate: Any) -> None:
+        self.surrogate = surrogate
+        self.queries: list[Query] = []
+        self.listed: list[np.ndarray] = []
+
+    def add(
+        self,
+        kind: str,
+        tilt: float,
+        points: Any = (),
+        top: float = -math.inf,
+        angle: tuple[float, float] = (-math.inf, math.inf),
+    ) -> None:
+        nan = math.nan
+        found = np.array(points, dtype=float).reshape(-1, 2)
+        query = Query(kind, float(tilt), *map(float, angle), nan, nan, nan, top, None, found)
+        self.queries.append(query)
+        self.listed = []
+
+    def take(self, h: float, g: float, output: np.ndarray) -> None:
+        """Note the output that the search takes from the last answer."""
+        last = self.queries[-1]
+        value = g if last.tilt == math.inf else h + last.tilt * g
+        top = math.nan if last.kind == "profile" else max(value, last.top)
+        gain = float(psi(self.surrogate, h, g)[0])
+        points = last.points if len(last.points) else np.array([[h, g]])
+        self.queries[-1] = replace(last, h=h, g=g, psi=gain, top=top, output=output, points=points)
+        self.listed = []
+
+
+class _TracedData:
+    """Examples with a log of what is asked about them."""
+
+    def __init__(self, data: Any, log: _Log) -> None:
+        self.data, self.log = data, log
+
+
+class _TracedCost:
+    """The cost of such examples."""
+
+    def __init__(self, cost: Any) -> None:
+        self.cost = cost
+
+
+def _cells(data: Any, i: int, outputs: Any, at: int) -> np.ndarray:
+    return np.array(outputs[at : at + int(output_size(data, i))])
+
+
+def _take(traced: _TracedData, cost: Any, i: int, theta: Any, outputs: Any, at: int) -> None:
+    h, g = _measure(traced.data, cost, i, theta, outputs, at)
+    traced.log.take(h, g, _cells(traced.data, i, outputs, at))
+
+
+@implements(output_size, _TracedData)
+def _output_size(data, i):
+    return output_size(data.data, i)
+
+
+@implements(margin_error, _TracedData)
+def _margin_error(data, i, theta, outputs, at):
+    return margin_error(data.data, i, theta, outputs, at)
+
+
+@implements(mix, _TracedData)
+def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
+    return mix(data.data, i, left, left_at, right, right_at, share, outputs, at)
+
+
+@implements(shift, _TracedData, _TracedCost)
+def _shift(data, cost, i, outputs, at):
+    return shift(data.data, cost.cost, i, outputs, at)
+
+
+@implements(output_cost, _TracedData, _TracedCost)
+def _output_cost(data, cost, i, outputs, at):
+    # A search measures the one that it takes of the k best: that is how we know which.
+    log = data.log
+    cells = _cells(data.data, i, outputs, at)
+    for rank, listed in enumerate(log.listed):
+        if np.array_equal(cells, listed):
+            h, g = log.queries[-1].points[rank]
+            log.take(float(h), float(g), cells)
+            break
+    return output_cost(data.data, cost.cost, i, outputs, at)
+
+
+@implements(maximize, _TracedData, _TracedCost)
+def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    maximize(data.data, cost.cost, i, theta, score_scale, cost_scale, outputs, at)
+    data.log.add("weighted", _tilt(score_scale, cost_scale))
+    _take(data, cost.cost, i, theta, outputs, at)
+
+
+@implements(maximize_bounded, _TracedData, _TracedCost)
+def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    top = maximize_bounded(data.data, cost.cost, i, theta, score_scale, cost_scale, outputs, at)
+    scale = score_scale if score_scale > 0.0 else cost_scale
+    data.log.add("weighted", _tilt(score_scale, cost_scale), top=float(top / scale))
+    _take(data, cost.cost, i, theta, outputs, at)
+    return top
+
+
+@implements(k_best, _TracedData, _TracedCost)
+def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+    inner, price = data.data, cost.cost
+    count = k_best(inner, price, i, theta, score_scale, cost_scale, k, room, outputs, at)
+    size = int(output_size(inner, i))
+    places = [at + rank * size for rank in range(count)]
+    points = [_measure(inner, price, i, theta, outputs, place) for place in places]
+    data.log.add("k_best", _tilt(score_scale, cost_scale), points)
+    data.log.listed = [_cells(inner, i, outputs, place) for place in places]
+    return count
+
+
+@implements(constrained, _TracedData, _TracedCost)
+def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+    is_there = constrained(
+        data.data, cost.cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at
+    )
+    data.log.add("constrained", tilt, angle=(low, high))
+    if is_there:
+        _take(data, cost.cost, i, theta, outputs, at)
+    return is_there
+
+
+@implements(profile, _TracedData, _TracedCost)
+def _profile(data, cost, i, theta, room, h, g):
+    n_levels = profile(data.data, cost.cost, i, theta, room, h, g)
+    there = h[:n_levels] > -math.inf
+    points = np.column_stack([h[:n_levels][there], g[:n_levels][there]])
+    data.log.add("profile", math.nan, points, top=math.nan)
+    return n_levels
+
+
+@implements(profile_output, _TracedData, _TracedCost)
+def _profile_output(data, cost, i, theta, room, level, outputs, at):
+    profile_output(data.data, cost.cost, i, theta, room, level, outputs, at)
+    _take(data, cost.cost, i, theta, outputs, at)
+
+
+def _tilt(score_scale: float, cost_scale: float) -> float:
+    return cost_scale / score_scale if score_scale > 0.0 else math.inf
