@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.costs import InstanceF1, WholeCost, label_tables
+from maxmargin.costs import InstanceF1, LabelCost, label_tables
 
 
 def set_costs(
@@ -37,7 +37,7 @@ def set_costs(
         on = (truth == 1).sum(axis=1) + (known & (cells == 1)).sum(axis=1)
         return wrong.sum(axis=1) / np.maximum(on, 1), np.ones(len(truth))
     tables = label_tables(cost, classes, truth)
-    if isinstance(tables, WholeCost):
+    if not isinstance(tables, LabelCost):
         return tables.price * wrong.any(axis=1), np.asarray(tables.price)
     price = np.where(truth == 1, tables.price[:, 1], tables.price[:, 0])
     return tables.scale * (price * wrong).sum(axis=1), tables.scale * (price * known).sum(axis=1)

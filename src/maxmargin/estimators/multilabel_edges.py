@@ -92,7 +92,8 @@ def _places(pairs: Any) -> np.ndarray:
 
 def _check_distinct(edges: np.ndarray, labels: Labels) -> None:
     """Refuse an edge that comes twice, in either direction, naming its labels."""
-    names, seen = labels.classes.tolist(), {}
+    names = labels.classes.tolist()
+    seen: dict[tuple[int, int], int] = {}
     for i, (a, b) in enumerate(edges.tolist()):
         key = (min(a, b), max(a, b))
         if key in seen:
