@@ -239,7 +239,7 @@ def test_costs_and_largest_costs_against_all_sets(cost, rng):
         known = truth >= 0
         wrong = (outputs != truth) & known
         if isinstance(cost, ZeroOne):
-            expected = wrong.any(axis=1)
+            expected = wrong.any(axis=1).astype(float)
         elif isinstance(cost, InstanceF1):
             both = (outputs[:, known] & truth[known]).sum(axis=1)
             total = outputs[:, known].sum(axis=1) + truth[known].sum()
@@ -311,7 +311,7 @@ def test_differences_with_many_labels_are_given_the_others(rng):
 def test_k_best_against_enumeration(n_edges, rng):
     for k in (1, 3, 100):
         scores = random_scores(rng, 4, n_edges)
-        outputs, values = all_values(scores)
+        _, values = all_values(scores)
         cells, found = scores.k_best(k)
         assert cells.shape == (4, min(k, 16), 4)
         np.testing.assert_allclose(found, -np.sort(-values, axis=1)[:, :k])
@@ -333,11 +333,8 @@ def test_constrained_best_against_enumeration(n_edges, rng):
 
 @pytest.mark.parametrize("n_edges", [0, 3])
 def test_marginals_against_enumeration(n_edges, rng):
-    scores = PairwiseScores(
-        rng.normal(size=(3, 4)),
-        np.array([[0, 1], [1, 2], [1, 3]])[:n_edges],
-        rng.normal(size=n_edges),
-    )
+    edges = np.array([[0, 1], [1, 2], [1, 3]])[:n_edges]
+    scores = PairwiseScores(rng.normal(size=(3, 4)), edges, rng.normal(size=n_edges))
     outputs, values = all_values(scores)
     p = np.exp(values / 0.7)
     expected = p @ outputs / p.sum(axis=1, keepdims=True)
@@ -408,5 +405,5 @@ def test_neighbouring_floats_are_told_apart():
 
 
 def test_unknown_metric():
-    with pytest.raises(ValueError, match="metric='f1' is not known. There are: 'micro_f1', 'mac"):
+    with pytest.raises(ValueError, match="metric='f1' is not known"):
         best_thresholds(np.zeros((1, 1)), np.ones((1, 1)), "f1")
