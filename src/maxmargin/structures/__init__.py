@@ -21,8 +21,9 @@ from maxmargin.structures.labels import (
     PairwiseLabels,
     RelaxedLabels,
     TreeLabels,
-    labels_data,
 )
+from maxmargin.structures.labels_build import labels_data, learnt_tree
+from maxmargin.structures.labels_program import ProgramLabels, RelaxedProgramLabels
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
 from maxmargin.structures.user import OwnCost, Structure, UserData
 
@@ -49,12 +50,15 @@ __all__ = [
     "MulticlassData",
     "OwnCost",
     "PairwiseLabels",
+    "ProgramLabels",
     "RelaxedLabels",
+    "RelaxedProgramLabels",
     "Structure",
     "TreeLabels",
     "UserData",
     "chain_data",
     "chain_layout",
     "labels_data",
+    "learnt_tree",
     "multiclass_data",
 ]

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.inference.label_graph import LabelGraph, label_graph
-from maxmargin.inference.labels_listed import MAX_LISTED
-from maxmargin.inference.labels_tree import TreeOrder, tree_order
-from maxmargin.structures.features import as_features, frozen
+from maxmargin.inference.label_graph import LabelGraph
+from maxmargin.inference.labels_tree import TreeOrder
+from maxmargin.structures.features import frozen
 
 
 class IndependentLabels(NamedTuple):
@@ -88,7 +87,7 @@ class RelaxedLabels(NamedTuple):
     graph: LabelGraph
 
 
-#: How label sets are inferred, by name.
+#: How label sets are inferred in compiled passes, by name.
 INFERENCES: dict[str, type] = {
     "independent": IndependentLabels,
     "tree": TreeLabels,
@@ -96,60 +95,6 @@ INFERENCES: dict[str, type] = {
     "pairwise": PairwiseLabels,
     "relaxed": RelaxedLabels,
 }
-
-
-def labels_data(
-    X: Any,
-    Y: Any,
-    edges: Any = (),
-    *,
-    bias: bool = True,
-    inference: str = "independent",
-) -> Any:
-    """Return examples with label sets, as solvers take them.
-
-    Parameters
-    ----------
-    X : matrix of finite numbers of shape (n, n_columns), dense or CSR
-    Y : int array of shape (n, m)
-        1 where a label is on, 0 where it is off, -1 where that is not known.
-    edges : array-like of int of shape (E, 2)
-        The pairs of labels that have a weight; for all but independent labels.
-    bias : bool
-        Whether each label has a weight of its own beside those of the features.
-    inference : {"independent", "tree", "listed", "pairwise", "relaxed"}
-        No edges; edges that form a forest; any edges and at most 16 labels; any edges, by a search
-        with a bound; any edges, relaxed: the outputs of training are fractional.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> data = labels_data(np.eye(2), [[1, 0, 1], [0, -1, 0]], [(0, 2)], inference="listed")
-    >>> type(data).__name__, data.n_labels, len(data.graph.edges)
-    ('ListedLabels', 3, 1)
-    """
-    if inference not in INFERENCES:
-        raise ValueError(f"inference must be one of {', '.join(INFERENCES)}; got {inference!r}.")
-    labels = check_label_sets(Y, X.shape[0])
-    m = labels.shape[1]
-    graph = LabelGraph(*(frozen(part, part.dtype) for part in label_graph(m, edges)))
-    shared = (as_features(X), labels, int(X.shape[1]), m, int(bias), graph)
-    if inference == "independent":
-        if len(graph.edges):
-            raise ValueError(
-                f"edges has {len(graph.edges)} pairs, but inference='independent' knows none."
-            )
-        return IndependentLabels(*shared)
-    if inference == "tree":
-        tree = tree_order(graph)
-        return TreeLabels(*shared, TreeOrder(*(frozen(part, part.dtype) for part in tree)))
-    if inference == "listed":
-        if m > MAX_LISTED:
-            raise ValueError(
-                f"inference='listed' lists all sets of at most {MAX_LISTED} labels; Y has {m}."
-            )
-        return ListedLabels(*shared)
-    return INFERENCES[inference](*shared)
 
 
 def check_label_sets(Y: Any, n_rows: int) -> np.ndarray:
