@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from maxmargin.costs import COSTS, Hamming, ZeroOne
 from maxmargin.estimators.settings import check_fit_together
-from maxmargin.generic import provided_by
+from maxmargin.generic import oracles, provided_by
 from maxmargin.problem import Problem
 from maxmargin.solvers import SOLVERS, BlockFrankWolfe, Perceptron, Progress, Solver, run
 from maxmargin.solvers.bcfw import BlockState
@@ -65,22 +65,86 @@ def fits(structure, surrogate, solver):
 TRIPLES = list(itertools.product(STRUCTURES, SURROGATES, SOLVERS))
 
 
-def fitting_cases():
+def fitting_cases(*surrogates):
     for structure, surrogate, solver in TRIPLES:
-        if not fits(structure, surrogate, solver):
-            continue
-        for cost in fitting_costs(structure):
-            yield Case(structure, cost, surrogate, solver)
+        if surrogate in surrogates and fits(structure, surrogate, solver):
+            for cost in fitting_costs(structure):
+                yield Case(structure, cost, surrogate, solver)
 
 
-@pytest.mark.parametrize("case", list(fitting_cases()), ids=str)
+@pytest.mark.parametrize("case", list(fitting_cases("margin")), ids=str)
 def test_what_fits_meets_the_contract(case):
     """Bounds around the optimum, closing gap, repeatable, resumable; compiled and uncompiled."""
     problem = case.problem()
     assert problem.is_compiled == (case.structure != "user")
-    if SURROGATES[case.surrogate]().is_linear:
-        is_exact = "convex" in SOLVERS[case.solver].needs
-        check_solver(SOLVERS[case.solver](), problem, max_iter=2000 if is_exact else 200)
+    is_exact = "convex" in SOLVERS[case.solver].needs
+    check_solver(SOLVERS[case.solver](), problem, max_iter=2000 if is_exact else 200)
+
+
+# Compiled searches are shown to do as they do uncompiled in test_search; a solver compiled with
+# every one of them would take minutes.
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("structure", "surrogate"),
+    [("chain", "slack"), ("multilabel_listed", "log"), ("multiclass", "prob")],
+)
+def test_surrogates_meet_the_contract_compiled(structure, surrogate, solver):
+    if fits(structure, surrogate, solver):
+        is_exact = "convex" in SOLVERS[solver].needs
+        problem = tiny_problem(structure, "hamming", surrogate)
+        assert problem.is_compiled
+        check_solver(SOLVERS[solver](), problem, max_iter=2000 if is_exact else 200)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in fitting_cases(*SURROGATES)
+        # Costs are varied with one surrogate, surrogates with one cost.
+        if case.surrogate == "slack" or case.cost in ("hamming", "own")
+    ],
+    ids=str,
+)
+def test_every_surrogate_trains_to_its_certificate(case):
+    """Uncompiled, with the search that is chosen for it."""
+    if case.surrogate == "margin" or is_refused(case):
+        return
+    problem = case.problem(compile=False)
+    best = optimum(problem)
+    solver = SOLVERS[case.solver]()
+    is_exact = "convex" in solver.needs
+    result, _ = run(
+        problem, solver, rng=np.random.default_rng(0), tol=1e-5, max_iter=500 if is_exact else 30
+    )
+    slack = 1e-9 * (1.0 + best.upper)
+    assert result.primal >= best.lower - slack
+    if not is_exact:
+        assert result.primal < problem.primal(np.zeros(problem.n_weights))
+        assert not result.is_certified
+        return
+    assert result.dual <= best.upper + slack
+    view = problem.view
+    if not {"profile", "k_best"} & oracles(view.data, view.cost):  # a bound is all there is
+        assert result.status in ("converged", "oracle_bound")
+        assert result.gap - result.search_gap <= 0.1 * result.primal
+    else:
+        assert result.status == "converged" and result.relative_gap <= 1e-5
+        assert result.search_gap == 0.0
+
+
+def is_refused(case):
+    """Micro-F1 is for label sets, and has a cost of its own."""
+    if case.surrogate != "micro_f1":
+        return False
+    if case.structure.startswith("multilabel") and case.cost in ("hamming", "f1"):
+        return False
+    with pytest.raises(
+        ValueError, match=r"surrogate=MicroF1\(\) (is for label sets|has a cost of)"
+    ):
+        case.problem()
+    return True
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

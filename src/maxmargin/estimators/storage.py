@@ -26,8 +26,8 @@ REGISTRIES: dict[str, dict[str, Any]] = {
 def param_to_state(name: str, value: Any) -> Any:
     """Return a parameter as a model file can hold it.
 
-    Costs, surrogates, searches and solvers are held by registered name and parameters. Callbacks are code,
-    which a model file never holds: they are left out.
+    Costs, surrogates, searches and solvers are held by registered name and parameters. Callbacks
+    are code, which a model file never holds: they are left out.
     """
     if name == "callbacks":
         return None

@@ -33,7 +33,14 @@ class Training:
     n_examples: int
     weight: np.ndarray
 
-    def problem(self, surrogate: Any, lam: float, n_jobs: int = 1, search: Any = "auto") -> Problem:
+    def problem(
+        self,
+        surrogate: Any,
+        lam: float,
+        n_jobs: int = 1,
+        search: Any = "auto",
+        compile: bool = True,
+    ) -> Problem:
         """Return the problem that solvers see.
 
         Raises ValueError where surrogate, search, structure and cost do not fit together.
@@ -50,6 +57,7 @@ class Training:
             is_convex=surrogate.is_convex,
             is_linear=surrogate.is_linear,
             n_jobs=n_jobs,
+            compile=compile,
         )
 
     def _criteria(self, surrogate: Any) -> Any:

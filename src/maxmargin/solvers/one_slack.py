@@ -134,7 +134,8 @@ class OneSlack(Solver):
         w = state.w
         risk, offset, plane = risk_plane(problem, w)
         primal = risk if self.radius is not None else problem.regularized(risk, w)
-        state.upper = min(state.upper, primal.value)
+        # What was found: of a bound above it the master knows nothing, and must be as sharp.
+        state.upper = min(state.upper, primal.value - primal.excess)
         state.add(offset, plane)
         self._solve_master(problem, state)
         return Progress(dual=state.lower, primal=primal.value, excess=primal.excess, w=w)

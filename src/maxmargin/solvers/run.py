@@ -48,6 +48,8 @@ class _Tally:
     w: np.ndarray | None = None
     #: How much of the primal is a bound of the search only.
     excess: float = 0.0
+    #: Looks in a row at which the solver was done with all that the search finds.
+    n_at_bound: int = 0
     validation: float = -math.inf
     since_validation: int = 0
     next_check: int = 1
@@ -214,9 +216,11 @@ class _Loop:
         return "max_iter"
 
     def _is_at_bound(self) -> bool:
-        """Tell whether all that is left of the gap above tol is the search's bound."""
-        tally = self.tally
-        return tally.excess > 0.0 and relative(tally.gap - tally.excess, tally.primal) <= self.tol
+        """Tell whether all that is left of the gap above tol is the search's bound.
+
+        Twice in a row: a search that misses much at one w may not at the next.
+        """
+        return self.tally.n_at_bound >= 2
 
     #: Why the run is over, known before callbacks are told of its last pass.
     ended = ""
@@ -228,6 +232,7 @@ class _Loop:
             tally.dual = max(tally.dual, progress.dual)
         if progress.w is not None and math.isfinite(progress.primal):
             tally.offer(progress.w, progress.primal, progress.excess)
+            self._compare(progress.primal - progress.excess, progress.excess)
             return progress.primal
         if not self.solver.minimizes or not self._is_worth_checking(progress):
             return math.nan
@@ -244,17 +249,26 @@ class _Loop:
 
     def _certify(self) -> float:
         """Compute the primal of the solver's iterates; return the lowest."""
-        lowest = math.inf
+        lowest = found = math.inf
+        missing = 0.0
         for w, dual in self.solver.iterates(self.problem, self.state):
             primal, excess = self.solver.assess(self.problem, w)
-            lowest = min(lowest, primal)
+            lowest, found = min(lowest, primal), min(found, primal - excess)
+            missing = max(missing, excess)
             self.tally.offer(w, primal, excess)
             if math.isfinite(dual):
                 self.tally.dual = max(self.tally.dual, dual)
+        self._compare(found, missing)
         # A certificate costs about half a pass: look at passes 1, 2, ..., 8, 10, 12, 15, ... and
         # when the running sum says so.
         self.tally.next_check = self.n_passes + max(1, self.n_passes // 4)
         return lowest
+
+    def _compare(self, found: float, excess: float) -> None:
+        """Count looks at which the loss that was found is explained, and only a bound is not."""
+        tally = self.tally
+        is_done = excess > 0.0 and relative(found - tally.dual, tally.primal) <= self.tol
+        tally.n_at_bound = tally.n_at_bound + 1 if is_done else 0
 
     def _validate(self) -> float:
         if self.validate is None:
@@ -324,6 +338,7 @@ class _Loop:
                     "primal",
                     "dual",
                     "excess",
+                    "n_at_bound",
                     "validation",
                     "since_validation",
                     "next_check",

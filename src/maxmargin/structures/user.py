@@ -47,7 +47,8 @@ class Structure(Protocol):
     positional arguments and must be functions of these alone.
 
     Optional: ``is_exact = False``, where `maximize` may miss the best output, so that a fit has no
-    certificate.
+    certificate; and the methods ``k_best``, ``constrained`` and ``profile`` of user_oracles.py,
+    for searches that need them.
     """
 
     #: Number of weights: an attribute or a method without arguments.
@@ -233,7 +234,7 @@ def count_features(structure: Any) -> int:
 
 def predict_one(structure: Structure, x: Any, w: np.ndarray, i: int) -> Any:
     """Return an output of largest score for x, which is sample i."""
-    y = structure.maximize(x, _read_only(w), None, 1.0, 0.0)
+    y = structure.maximize(x, read_only(w), None, 1.0, 0.0)
     if y is None:
         raise ValueError(f"maximize must return an output, but for sample {i} it returned None.")
     return y
@@ -296,7 +297,8 @@ def _has_method(structure: Any, name: str) -> bool:
     return callable(getattr(structure, name, None))
 
 
-def _read_only(w: np.ndarray) -> np.ndarray:
+def read_only(w: np.ndarray) -> np.ndarray:
+    """Return a view of an array that cannot be written to."""
     view = w.view()
     view.flags.writeable = False
     return view
@@ -375,7 +377,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
     y = data.structure.maximize(
         data.X[i],
-        _read_only(theta.w),
+        read_only(theta.w),
         data.truths[i].value,
         float(score_scale * theta.scale),
         float(cost_scale),
