@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from maxmargin.search.angular import Angular
 from maxmargin.search.base import Search
+from maxmargin.search.binary import BinarySearch
+from maxmargin.search.bisecting import Bisecting
 from maxmargin.search.direct import Direct
 from maxmargin.search.hull import ConvexHull
 from maxmargin.search.profile import Profile
+from maxmargin.search.sarawagi import SarawagiGupta
 
 #: Searches by name. A new one is a file of its own and a line here.
 SEARCHES: dict[str, type] = {
     "profile": Profile,
     "hull": ConvexHull,
+    "angular": Angular,
+    "bisecting": Bisecting,
+    "binary": BinarySearch,
+    "sarawagi": SarawagiGupta,
 }
 
-__all__ = ["SEARCHES", "ConvexHull", "Direct", "Profile", "Search"]
+__all__ = [
+    "SEARCHES",
+    "Angular",
+    "BinarySearch",
+    "Bisecting",
+    "ConvexHull",
+    "Direct",
+    "Profile",
+    "SarawagiGupta",
+    "Search",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -72,6 +73,18 @@ def recall(data: Any, n_slots: int, warm: bool) -> Recall:
 def remembered(kept: Recall) -> dict[str, Any]:
     """Return the arrays of a memory, by name: zeros forget everything."""
     return {"labels": kept.labels, "counts": kept.counts, "numbers": kept.numbers}
+
+
+def check_at_least(search: str, name: str, number: Any, least: int) -> None:
+    """Refuse a parameter that is no integer, or too small."""
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+        raise ValueError(f"{search}: {name} must be an integer >= {least}, got {number!r}.")
+
+
+def check_tolerance(search: str, name: str, number: Any, least: float) -> None:
+    """Refuse a tolerance that is no finite number, or too small."""
+    if not isinstance(number, Real) or not (np.isfinite(number) and number >= least):
+        raise ValueError(f"{search}: {name} must be a number >= {least:g}, got {number!r}.")
 
 
 @jitable

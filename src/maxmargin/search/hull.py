@@ -3,8 +3,8 @@
 Every query of tilt lam finds a corner of the hull. From the best point c known so far the next tilt
 is that of the contour of psi at c or, if a neighbour of c lies above that contour's tangent, that
 of the edge between the two. Where no output lies above the line asked for, the maximum of psi over
-the hull is known: at c, or on the edge. On the edge it is the psi of no output, but a bound; the
-exact maximum then takes a profile, or queries that leave the ends of the edge out (k best).
+the hull is known: at c, or on the edge. On the edge it is the psi of no output, but a bound. The
+exact maximum then takes a profile or, by the k best at that tilt, all outputs above a lower line.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from maxmargin.generic import (
 )
 from maxmargin.search.base import (
     Recall,
+    check_at_least,
     copy_output,
-    is_same_output,
     recall,
     remembered,
 )
@@ -55,6 +55,7 @@ from maxmargin.search.points import (
     best_share,
     contour_tilt,
     insert_point,
+    is_settled,
     lowest_line,
     rank,
 )
@@ -76,16 +77,16 @@ class ConvexHull:
     integral : bool, default=True
         Go on to the best output. False stops at the best corner; over a relaxation it is the
         fractional output, a mean of two, that is found in any case.
-    fallback : {"auto", "profile", "ban"}, default="auto"
-        How: by the best output of each cost level, or by banning the ends of the edges where the
-        maximum is, through the k best. "auto" takes the profile if the structure has one, else
-        bans; where there is neither, the search stops at the bound.
+    fallback : {"auto", "profile", "k_best"}, default="auto"
+        How: by the best output of each cost level, or by the k best outputs at the tilts where the
+        bound is. "auto" takes the profile if the structure has one, else the k best; where there is
+        neither, the search stops at the bound.
     warm : bool, default=True
         Start from outputs found in the last pass. This changes no maximum, but the number of calls.
     max_calls : int, default=100
         Give up after so many calls, with the bound that they have given.
-    max_bans : int, default=64
-        Outputs to ban, at the most.
+    max_k : int, default=64
+        Ask for so many best outputs at the most, 4 at first and then twice as many each time.
 
     Examples
     --------
@@ -102,29 +103,26 @@ class ConvexHull:
     fallback: str = "auto"
     warm: bool = True
     max_calls: int = 100
-    max_bans: int = 64
+    max_k: int = 64
 
     name: ClassVar[str] = "hull"
     surrogates: ClassVar[str] = "any"
     needs_slack: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.fallback not in ("auto", "profile", "ban"):
+        if self.fallback not in ("auto", "profile", "k_best"):
             raise ValueError(
-                f"ConvexHull: fallback must be 'auto', 'profile' or 'ban', got {self.fallback!r}."
+                "ConvexHull: fallback must be 'auto', 'profile' or 'k_best', "
+                f"got {self.fallback!r}."
             )
-        for name, least in (("max_calls", 2), ("max_bans", 0)):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise ValueError(
-                    f"ConvexHull: {name} must be an integer >= {least}, got {number!r}."
-                )
+        check_at_least("ConvexHull", "max_calls", self.max_calls, 2)
+        check_at_least("ConvexHull", "max_k", self.max_k, 1)
 
     @property
     def needs(self) -> frozenset[str]:
         """The oracles that it calls in any case."""
-        own = {"profile": {"profile"}, "ban": {"k_best"}}.get(self.fallback, set())
-        return frozenset({"weighted"} | (own if self.integral else set()))
+        is_named = self.integral and self.fallback != "auto"
+        return frozenset({"weighted", self.fallback} if is_named else {"weighted"})
 
     @property
     def is_exact(self) -> bool:
@@ -143,8 +141,8 @@ class ConvexHull:
             return HullSearch(core)
         if self.fallback == "profile" or (self.fallback == "auto" and "profile" in offered):
             return HullThenProfile(core, profile_levels(data, cost))
-        if self.fallback == "ban" or "k_best" in offered:
-            return HullThenBan(core, self.max_bans)
+        if self.fallback == "k_best" or "k_best" in offered:
+            return HullThenList(core, self.max_k)
         return HullSearch(core)
 
     def parameters(self) -> dict[str, Any]:
@@ -176,11 +174,11 @@ class HullThenProfile(NamedTuple):
     n_levels: int
 
 
-class HullThenBan(NamedTuple):
-    """Goes on by banning outputs."""
+class HullThenList(NamedTuple):
+    """Goes on by the k best outputs."""
 
     core: HullCore
-    max_bans: int
+    max_k: int
 
 
 class HullRoom(NamedTuple):
@@ -192,7 +190,7 @@ class HullRoom(NamedTuple):
 
     points: Any  # (4, n): a row each of h, g, error, order
     lines: Any  # (2, n): a row each of tilts and tops
-    ints: Any  # (3, n) int64: the corners of the hull by rising g; points banned; counts
+    ints: Any  # (2, n) int64: the corners of the hull by rising g; counts
     labels: Any  # flat: output of point k at k * stride
     stride: int
     more: Any  # of the fallback
@@ -201,12 +199,15 @@ class HullRoom(NamedTuple):
 # Rows of HullRoom.points beside H and G; error is h without the shift of Micro-F1.
 ERROR, ORDER = 2, 3
 # Rows of HullRoom.ints.
-CHAIN, BANNED, COUNTS = range(3)
+CHAIN, COUNTS = 0, 1
 # Places in the row of counts.
-N_POINTS, N_CHAIN, N_LINES, N_BANNED, BEST, IS_BOUNDED = range(6)
+N_POINTS, N_CHAIN, N_LINES, BEST, IS_BOUNDED = range(5)
+
+#: How many best outputs are asked for at first.
+FIRST_K = 4
 
 
-class BanRoom(NamedTuple):
+class ListRoom(NamedTuple):
     """Room for the k best outputs."""
 
     own: Any
@@ -222,13 +223,14 @@ class LevelRoom(NamedTuple):
 
 
 def _room(core: HullCore, problem: Any, more: Any) -> HullRoom:
-    # Points: the truth, those remembered, one a call, one above all costs and one of a profile.
-    n = core.max_calls + N_REMEMBERED + 3
+    # Points: the truth, those remembered, one a call and one of the fallback. Lines: one a call,
+    # and one for each k of the fallback.
+    n = core.max_calls + N_REMEMBERED + 2
     stride = int(problem.sizes.max(initial=1))
     return HullRoom(
         np.zeros((4, n)),
-        np.zeros((2, n)),
-        np.zeros((3, n), dtype=np.int64),
+        np.zeros((2, n + 64)),
+        np.zeros((2, n + 5), dtype=np.int64),
         problem.empty_outputs(n * stride),
         stride,
         more,
@@ -246,128 +248,105 @@ def _profile_search_room(search, problem):
     return _room(search.core, problem, LevelRoom(own, *np.zeros((2, search.n_levels))))
 
 
-@implements(search_room, HullThenBan)
-def _ban_search_room(search, problem):
-    k = search.max_bans + 1
+@implements(search_room, HullThenList)
+def _list_search_room(search, problem):
+    k = search.max_k
     own = k_best_room(problem.view.data, problem.view.cost, k)
     listed = problem.empty_outputs(k * int(problem.sizes.max(initial=1)))
-    return _room(search.core, problem, BanRoom(own, listed))
+    return _room(search.core, problem, ListRoom(own, listed))
 
 
 @implements(memory, HullSearch)
+@implements(memory, HullThenProfile)
+@implements(memory, HullThenList)
 def _memory(search):
     return remembered(search.core.recall)
 
 
-@implements(memory, HullThenProfile)
-def _profile_memory(search):
-    return remembered(search.core.recall)
-
-
-@implements(memory, HullThenBan)
-def _ban_memory(search):
-    return remembered(search.core.recall)
-
-
-# -- the parts in which the three differ --------------------------------------------------------
-
-#: What `_go_on` has done: nothing, so that the bound stands; shut out the ends of the edge; seen
-#: that there is no better output; written a better one at the next free place.
-STOPPED, BANNED_BOTH, SETTLED, WRITTEN = range(4)
+# -- where the three differ: when an output under the hull may be better than all corners ----------
 
 
 @generic
-def _query(search, problem, i, desk, score_scale, cost_scale, at):
-    """Write an output of largest score_scale * h + cost_scale * g that is not banned.
+def _go_on(search, problem, i, desk, most, h, g):
+    """Look for an output better than the best one known, where none exceeds psi(h, g).
 
-    To desk.room.labels, from cell ``at`` on. Returns a number that no output exceeds; NaN if no
-    output is left.
+    Returns whether one was written, at the next free place of desk.room.labels; whether that, or
+    the best one known, is the best of all; and a point whose psi no output exceeds. ``most`` is the
+    largest cost.
     """
 
 
-@generic
-def _go_on(search, problem, i, desk, left, right, is_certain):
-    """Look for an output better than the best known, on or under the edge from left to right."""
-
-
-@implements(_query, HullSearch)
-@implements(_query, HullThenProfile)
-def _ask(search, problem, i, desk, score_scale, cost_scale, at):
-    data, cost, theta, labels = problem.data, problem.cost, desk.theta, desk.room.labels
-    return maximize_bounded(data, cost, i, theta, score_scale, cost_scale, labels, at)
-
-
 @implements(_go_on, HullSearch)
-def _stop(search, problem, i, desk, left, right, is_certain):
-    return STOPPED
+def _stop(search, problem, i, desk, most, h, g):
+    return False, False, h, g
 
 
 @implements(_go_on, HullThenProfile)
-def _take_best_level(search, problem, i, desk, left, right, is_certain):
+def _take_best_level(search, problem, i, desk, most, h, g):
     data, cost, theta, room = problem.data, problem.cost, desk.theta, desk.room
-    own, h, g = room.more.own, room.more.h, room.more.g
-    n_levels = profile(data, cost, i, theta, own, h, g)
+    own, levels_h, levels_g = room.more.own, room.more.h, room.more.g
+    n_levels = profile(data, cost, i, theta, own, levels_h, levels_g)
     desk.calls[0] += 1
     best = -1
     top = room.points[ORDER, room.ints[COUNTS, BEST]]
     for level in range(n_levels):
-        if h[level] > -math.inf:
-            order = rank(problem.surrogate, h[level], g[level])
+        if levels_h[level] > -math.inf:
+            order = rank(problem.surrogate, levels_h[level], levels_g[level])
             if order > top:
                 top = order
                 best = level
-    if best < 0:
-        return SETTLED
-    at = room.ints[COUNTS, N_POINTS] * room.stride
-    profile_output(data, cost, i, theta, own, best, room.labels, at)
-    return WRITTEN
+    if best >= 0:
+        at = room.ints[COUNTS, N_POINTS] * room.stride
+        profile_output(data, cost, i, theta, own, best, room.labels, at)
+    return best >= 0, True, h, g
 
 
-@implements(_query, HullThenBan)
-def _ask_unbanned(search, problem, i, desk, score_scale, cost_scale, at):
-    data, cost, theta, room = problem.data, problem.cost, desk.theta, desk.room
-    labels, own, listed = room.labels, room.more.own, room.more.listed
-    n_banned = room.ints[COUNTS, N_BANNED]
-    if n_banned == 0:
-        return maximize_bounded(data, cost, i, theta, score_scale, cost_scale, labels, at)
-    k = n_banned + 1
-    n_listed = k_best(data, cost, i, theta, score_scale, cost_scale, k, own, listed, 0)
-    size = output_size(data, i)
-    for k in range(n_listed):
-        is_free = True
-        for b in range(n_banned):
-            place = room.ints[BANNED, b] * room.stride
-            is_free = is_free and not is_same_output(size, listed, k * size, labels, place)
-        if is_free:
-            copy_output(size, listed, k * size, labels, at)
-            return -math.inf  # no more than the value of this output
-    return math.nan
+@implements(_go_on, HullThenList)
+def _take_best_listed(search, problem, i, desk, most, h, g):
+    """List outputs from above at the tilts where the bound is, until it is no better than the best.
 
-
-@implements(_go_on, HullThenBan)
-def _ban(search, problem, i, desk, left, right, is_certain):
-    room, points, labels = desk.room, desk.room.points, desk.room.labels
-    counts, banned = room.ints[COUNTS], room.ints[BANNED]
-    if not is_certain or counts[N_BANNED] + 2 > search.max_bans:
-        return STOPPED
-    banned[counts[N_BANNED]] = left
-    banned[counts[N_BANNED] + 1] = right
-    counts[N_BANNED] += 2
-    # The hull of the points that are left. One output may have several points: remembered, and
-    # found again.
-    size = output_size(problem.data, i)
-    counts[N_CHAIN] = 0
-    for k in range(counts[N_POINTS]):
-        is_free = True
-        for b in range(counts[N_BANNED]):
-            other = banned[b]
-            if points[H, k] == points[H, other] and points[G, k] == points[G, other]:
-                at, other_at = k * room.stride, other * room.stride
-                is_free = is_free and not is_same_output(size, labels, at, labels, other_at)
-        if is_free:
-            n_chain = insert_point(points, room.ints[CHAIN], counts[N_CHAIN], k)
-            counts[N_CHAIN] = max(n_chain, counts[N_CHAIN])
-    return BANNED_BOTH
+    All outputs that are not listed lie below the last one of the list.
+    """
+    data, cost, theta, surrogate = problem.data, problem.cost, desk.theta, problem.surrogate
+    room, own, listed = desk.room, desk.room.more.own, desk.room.more.listed
+    lines, n_lines = room.lines, room.ints[COUNTS, N_LINES]
+    size, at = output_size(data, i), room.ints[COUNTS, N_POINTS] * room.stride
+    top = room.points[ORDER, room.ints[COUNTS, BEST]]
+    is_unviolated = room.ints[COUNTS, BEST] == 0
+    is_written = False
+    k = min(FIRST_K, search.max_k)
+    while k <= search.max_k and not search.core.is_ratio:
+        lam = contour_tilt(surrogate, h, g)
+        if is_unviolated:
+            # Most likely nothing is: then the largest h beside that of the true output says so.
+            lam = 0.0
+            is_unviolated = False
+        score_scale = 0.0 if lam == math.inf else 1.0
+        cost_scale = 1.0 if lam == math.inf else lam
+        n_listed = k_best(data, cost, i, theta, score_scale, cost_scale, k, own, listed, 0)
+        desk.calls[0] += 1
+        line = math.inf
+        for place in range(0, n_listed * size, size):
+            h = margin_error(data, i, theta, listed, place) + shift(data, cost, i, listed, place)
+            g = output_cost(data, cost, i, listed, place)
+            line = score_scale * h + cost_scale * g
+            order = rank(surrogate, h, g)
+            if order > top:
+                top = order
+                is_written = True
+                copy_output(size, listed, place, room.labels, at)
+        if n_listed < k:
+            return is_written, True, h, g  # there are no others
+        lines[TILT, n_lines] = lam
+        lines[TOP, n_lines] = line
+        n_lines += 1
+        most = min(most, line) if lam == math.inf else most
+        g = best_below(surrogate, lines, n_lines, most)
+        h = lowest_line(lines, n_lines, g)
+        if is_settled(surrogate, top, h, g):
+            return is_written, True, h, g
+        k *= 2
+    return is_written, False, h, g
 
 
 # -- the search ---------------------------------------------------------------------------------
@@ -376,8 +355,6 @@ def _ban(search, problem, i, desk, left, right, is_certain):
 @jitable
 def _aim(surrogate: Any, points: Any, chain: Any, n_chain: int) -> tuple[int, int, float]:
     """Return the best corner, the neighbour above its tangent or -1, and the next tilt to ask."""
-    if n_chain == 0:
-        return -1, -1, math.inf
     place = 0
     for k in range(1, n_chain):
         if points[ORDER, chain[k]] > points[ORDER, chain[place]]:
@@ -413,7 +390,7 @@ def _limit(
 
 @implements(find, HullSearch)
 @implements(find, HullThenProfile)
-@implements(find, HullThenBan)
+@implements(find, HullThenList)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
     room, core = desk.room, search.core
@@ -423,11 +400,11 @@ def _find(search, problem, i, desk, outputs, at):
     size, start = output_size(data, i), kept.starts[i]
     n_seeds = 1 + kept.counts[i]
     counts[:] = 0
-    centre, other, edge_left, edge_right = -1, -1, -1, -1
+    centre, other = -1, -1
     lam, top, share, bound = 0.0, 0.0, 0.0, 0.0
-    action = STOPPED
+    is_written, is_best = False, False
     while True:
-        # The next output: the true one, one remembered, one that was written, or one asked for.
+        # The next output: the true one, one remembered, one of the fallback, or one asked for.
         new = counts[N_POINTS]
         here = new * stride
         score_scale, cost_scale = 1.0, 1.0
@@ -436,7 +413,7 @@ def _find(search, problem, i, desk, outputs, at):
             copy_output(size, kept.truths, start, labels, 0)
         elif new < n_seeds:
             copy_output(size, kept.labels, (new - 1) * kept.n_cells + start, labels, here)
-        elif action != WRITTEN:
+        elif not is_written:
             centre, other, lam = _aim(surrogate, points, chain, counts[N_CHAIN])
             # A bound needs the largest cost, which is asked for once and for all.
             is_first = kept.numbers[i] == 0.0 and counts[N_LINES] == 0 and lam < math.inf
@@ -447,10 +424,8 @@ def _find(search, problem, i, desk, outputs, at):
                 score_scale = 0.0
             else:
                 cost_scale = lam
-            top = _query(search, problem, i, desk, score_scale, cost_scale, here)
+            top = maximize_bounded(data, cost, i, desk.theta, score_scale, cost_scale, labels, here)
             desk.calls[0] += 1
-            if math.isnan(top):
-                break
         error = margin_error(data, i, desk.theta, labels, here)
         h = error + shift(data, cost, i, labels, here)
         g = output_cost(data, cost, i, labels, here)
@@ -461,12 +436,13 @@ def _find(search, problem, i, desk, outputs, at):
         counts[N_POINTS] += 1
         if new == 0 or points[ORDER, new] > points[ORDER, counts[BEST]]:
             counts[BEST] = new
+        if is_written:
+            break
         n_chain = insert_point(points, chain, counts[N_CHAIN], new)
-        counts[N_CHAIN] = max(n_chain, counts[N_CHAIN])
+        if n_chain > 0:
+            counts[N_CHAIN] = n_chain
         if new < n_seeds:
             continue
-        if action == WRITTEN:
-            break
 
         # What the query says of all outputs.
         value = score_scale * h + cost_scale * g
@@ -477,44 +453,37 @@ def _find(search, problem, i, desk, outputs, at):
         lines[TILT, counts[N_LINES]] = lam
         lines[TOP, counts[N_LINES]] = top
         counts[N_LINES] += 1
-        if lam == math.inf and counts[N_BANNED] == 0:
+        if lam == math.inf:
             kept.numbers[i] = top
-        is_done = n_chain < 0
-        if centre >= 0:
-            h, g = points[H, centre], points[G, centre]
-            scale += score_scale * abs(h) + cost_scale * abs(g)
-            is_done = is_done or value - (score_scale * h + cost_scale * g) <= ROUNDING * scale
-        is_done = is_done and not is_first
+        h, g = points[H, centre], points[G, centre]
+        scale += score_scale * abs(h) + cost_scale * abs(g)
+        rise = value - (score_scale * h + cost_scale * g)
+        is_done = (n_chain < 0 or rise <= ROUNDING * scale) and not is_first
         if not is_done and counts[N_LINES] < core.max_calls:
             continue
 
-        # The largest psi on the hull, or below the lines.
-        is_certain = is_done and counts[IS_BOUNDED] == 0
-        if not is_certain:
+        # The largest psi on the hull, or else below the lines.
+        if not is_done or counts[IS_BOUNDED] == 1:
             most = kept.numbers[i]
             h, g = _limit(surrogate, points, lines, counts[N_LINES], most, core.is_ratio)
         elif other >= 0:
             share = best_share(surrogate, points, centre, other)
             h += share * (points[H, other] - h)
             g += share * (points[G, other] - g)
-        if counts[N_BANNED] == 0:
-            edge_left, edge_right = centre, other
-        known = points[ORDER, counts[BEST]]
-        slack = ROUNDING * abs(known) if known > -math.inf else 0.0
-        if rank(surrogate, h, g) <= known + slack:
+        if is_settled(surrogate, points[ORDER, counts[BEST]], h, g):
             break
-        action = _go_on(search, problem, i, desk, centre, other, is_certain)
-        if action == STOPPED:
+        is_written, is_best, h, g = _go_on(search, problem, i, desk, kept.numbers[i], h, g)
+        if not is_best:
             bound = psi(surrogate, h, g)[0]
-        if action in (STOPPED, SETTLED):
+        if not is_written:
             break
 
     best = counts[BEST]
     if kept.is_warm:
         count = 0
         for k in range(3):
-            slot = edge_left if k == 0 else (edge_right if k == 1 else best)
-            is_known = k == 2 and slot in (edge_left, edge_right)
+            slot = centre if k == 0 else (other if k == 1 else best)
+            is_known = k == 2 and slot in (centre, other)
             if slot > 0 and not is_known:  # point 0, the true output, is there anyway
                 copy_output(size, labels, slot * stride, kept.labels, count * kept.n_cells + start)
                 count += 1

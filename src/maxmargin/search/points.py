@@ -80,6 +80,12 @@ def rank(surrogate: Any, h: float, g: float) -> float:
 
 
 @jitable
+def is_settled(surrogate: Any, known: float, h: float, g: float) -> bool:
+    """Tell whether psi(h, g) is no larger than the psi of rank ``known``."""
+    return rank(surrogate, h, g) <= known + (ROUNDING * abs(known) if known > -math.inf else 0.0)
+
+
+@jitable
 def contour_tilt(surrogate: Any, h: float, g: float) -> float:
     """Return the tilt of the contour of `rank` at (h, g), >= 0 and perhaps infinite."""
     value, slope, _ = psi(surrogate, h, g)
