@@ -60,8 +60,8 @@ class Angular:
     >>> from maxmargin.search import Angular
     >>> from maxmargin.surrogates import SlackRescaling
     >>> from maxmargin.testing import cloud_problem
-    >>> h, g = [[2.0, 0.0, -0.5]], [[0.5, 1.6, 3.0]]  # psi = (h + 1) g is 1.5, 1.6 and 1.5
-    >>> problem = cloud_problem(h, g, SlackRescaling(), Angular())
+    >>> h, g = [[2.0, 0.0, -0.5]], [[0.5, 1.6, 3.0]]  # psi = (h + 1) g: 1.5, 1.6 and 1.5
+    >>> problem = cloud_problem(h, g, SlackRescaling(), Angular(), compile=False)
     >>> problem.losses(problem.weights)  # and the bounds
     (array([1.6]), array([1.6]))
     """

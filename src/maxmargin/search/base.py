@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
@@ -83,7 +84,7 @@ def check_at_least(search: str, name: str, number: Any, least: int) -> None:
 
 def check_tolerance(search: str, name: str, number: Any, least: float) -> None:
     """Refuse a tolerance that is no finite number, or too small."""
-    if not isinstance(number, Real) or not (np.isfinite(number) and number >= least):
+    if not isinstance(number, Real) or not least <= float(number) < math.inf:
         raise ValueError(f"{search}: {name} must be a number >= {least:g}, got {number!r}.")
 
 

@@ -93,10 +93,10 @@ class ConvexHull:
     >>> from maxmargin.search import ConvexHull
     >>> from maxmargin.surrogates import SlackRescaling
     >>> from maxmargin.testing import cloud_problem
-    >>> h, g = [[2.0, 1.0, -0.5]], [[0.5, 1.0, 3.0]]  # psi = (h + 1) g is 1.5, 2 and 1.5
-    >>> problem = cloud_problem(h, g, SlackRescaling(), ConvexHull())
+    >>> h, g = [[2.0, 1.8, -0.5]], [[0.5, 1.0, 3.0]]  # psi = (h + 1) g: 1.5, 2.8 and 1.5
+    >>> problem = cloud_problem(h, g, SlackRescaling(), ConvexHull(), compile=False)
     >>> problem.losses(problem.weights)  # and the bounds
-    (array([2.]), array([2.]))
+    (array([2.8]), array([2.8]))
     """
 
     integral: bool = True

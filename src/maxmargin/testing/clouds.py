@@ -101,7 +101,7 @@ def cloud_problem(
     >>> from maxmargin.search import Angular
     >>> from maxmargin.surrogates import SlackRescaling
     >>> clouds = [[0.5, -0.5]], [[1.0, 4.0]]
-    >>> problem = cloud_problem(*clouds, SlackRescaling(), Angular())
+    >>> problem = cloud_problem(*clouds, SlackRescaling(), Angular(), compile=False)
     >>> problem.losses(problem.weights)[0], best_psi(*clouds, SlackRescaling())
     (array([2.]), array([2.]))
     """
