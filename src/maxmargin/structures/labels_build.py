@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from maxmargin.inference.label_graph import LabelGraph, label_graph
+from maxmargin.inference.label_graph import label_graph
 from maxmargin.inference.labels_listed import MAX_LISTED
-from maxmargin.inference.labels_tree import TreeOrder, tree_order
-from maxmargin.structures.features import as_features, frozen
+from maxmargin.inference.labels_tree import tree_order
+from maxmargin.structures.features import as_features
 from maxmargin.structures.labels import (
     INFERENCES,
     IndependentLabels,
@@ -73,11 +73,11 @@ def labels_data(
         raise ValueError(f"time_limit is for programmes; inference={inference!r} has none.")
     labels = check_label_sets(Y, X.shape[0])
     m = labels.shape[1]
-    graph = LabelGraph(*(frozen(part, part.dtype) for part in label_graph(m, edges)))
+    # Left writeable: compiled code would otherwise be another than for `maxmargin.inference`.
+    graph = label_graph(m, edges)
     shared = (as_features(X), labels, int(X.shape[1]), m, int(bias), graph)
     if kind is TreeLabels:
-        tree = tree_order(graph)
-        return TreeLabels(*shared, TreeOrder(*(frozen(part, part.dtype) for part in tree)))
+        return TreeLabels(*shared, tree_order(graph))
     if kind is IndependentLabels and len(graph.edges):
         raise ValueError(
             f"edges has {len(graph.edges)} pairs, but inference='independent' knows none."
