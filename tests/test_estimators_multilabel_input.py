@@ -361,7 +361,7 @@ def all_cuts(scores):
     return np.concatenate([[values[0] - 1], (values[1:] + values[:-1]) / 2, [values[-1] + 1]])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 3), st.booleans())
 def test_thresholds_are_the_best_there_are(seed, n, m, ties):
     rng = np.random.default_rng(seed)

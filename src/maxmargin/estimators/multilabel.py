@@ -29,6 +29,7 @@ from maxmargin.estimators.thresholds import best_thresholds
 from maxmargin.inference import LabelConstraints
 from maxmargin.persistence import register
 from maxmargin.structures import labels_data
+from maxmargin.structures.labels_build import PROGRAMS
 
 
 @register
@@ -57,12 +58,15 @@ warm_start, callbacks, verbose
     pairwise : {"none", "full", "tree"} or list of pairs of labels
         The pairs that have a weight: none; all; a spanning tree of the labels that say most about
         each other, learnt from Y (with `partial_fit`, from the first batch); or those given.
-    inference : {"auto", "independent", "tree", "listed", "pairwise", "relaxed", "program"}
+    inference : str
         How label sets are searched in training. "auto": without pairs label by label; by dynamic
         programming where the pairs form a forest; by listing all sets of at most 16 labels; else
         "relaxed", whose label sets may have halves: `result_.objective` says so. "pairwise" is a
-        search over label sets proper, with a bound for what it may miss. Predictions are always
-        label sets proper.
+        search over label sets proper, with a bound for what it may miss. "program" and
+        "relaxed_program" ask HiGHS, exact but slow. Each can also be named: "independent", "tree",
+        "listed". Predictions are always label sets proper.
+    oracle_time_limit : float or None
+        Seconds for each programme in training; where it strikes, its bound is used.
     predict_time_limit : float or None
         Where the pairs form no forest and there are more than 16 labels: None predicts by roof
         duality and a local search. A number asks HiGHS for the best set, with at most so many
@@ -126,6 +130,7 @@ warm_start, callbacks, verbose
         solver: Any = "bcfw",
         pairwise: Any = "none",
         inference: str = "auto",
+        oracle_time_limit: float | None = None,
         predict_time_limit: float | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -159,6 +164,7 @@ warm_start, callbacks, verbose
         )
         self.pairwise = pairwise
         self.inference = inference
+        self.oracle_time_limit = oracle_time_limit
         self.predict_time_limit = predict_time_limit
         self.fit_intercept = fit_intercept
         self.classes = classes
@@ -217,8 +223,9 @@ warm_start, callbacks, verbose
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
     ) -> Training:
-        if self.predict_time_limit is not None:
-            check_number("predict_time_limit", self.predict_time_limit)
+        for name in ("oracle_time_limit", "predict_time_limit"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name))
         cost = resolve_cost(self.cost)
         rows = self._rows(X, reset)
         n_examples = rows.shape[0]
@@ -234,7 +241,12 @@ warm_start, callbacks, verbose
             self._see(matrix)
         self.thresholds_ = None
         data = labels_data(
-            rows, matrix.cells, self._edges, bias=self._has_bias, inference=self.inference_
+            rows,
+            matrix.cells,
+            self._edges,
+            bias=self._has_bias,
+            inference=self.inference_,
+            time_limit=self.oracle_time_limit if self.inference_ in PROGRAMS else None,
         )
         tables = label_tables(cost, self.classes_, matrix.cells)
         return Training(data, tables, n_examples, weight)

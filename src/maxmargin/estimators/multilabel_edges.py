@@ -15,7 +15,9 @@ from maxmargin.estimators.settings import unknown
 from maxmargin.inference.label_graph import label_graph
 from maxmargin.inference.labels_listed import MAX_LISTED
 from maxmargin.inference.labels_tree import find_cycle
+from maxmargin.structures import learnt_tree
 from maxmargin.structures.labels import INFERENCES
+from maxmargin.structures.labels_build import PROGRAMS
 
 #: Values of the parameter `pairwise` that are words.
 PAIRWISE = ("none", "full", "tree")
@@ -43,8 +45,6 @@ def label_edges(pairwise: Any, matrix: LabelMatrix) -> np.ndarray:
         if pairwise == "none":
             return _places([])
         if pairwise == "tree":
-            from maxmargin.structures import learnt_tree
-
             return _places(learnt_tree(matrix.cells))
         return _places(list(combinations(range(len(matrix.labels)), 2)))
     edges = _places(label_groups("pairwise", pairwise, matrix.labels, size=2))
@@ -129,7 +129,7 @@ def choose_inference(inference: Any, edges: np.ndarray, labels: Labels, cost: An
 
     Parameters
     ----------
-    inference : "auto", or a name in `maxmargin.structures.labels.INFERENCES`
+    inference : "auto", or a name that `maxmargin.structures.labels_data` knows
     edges : array of shape (E, 2), as places in classes_
     labels : Labels
     cost : the task loss
@@ -153,8 +153,8 @@ def choose_inference(inference: Any, edges: np.ndarray, labels: Labels, cost: An
             name = "listed"
         elif name == "pairwise":
             name = "relaxed"
-    elif not isinstance(inference, str) or inference not in INFERENCES:
-        raise unknown("inference", inference, {"auto": None, **INFERENCES})
+    elif not isinstance(inference, str) or inference not in {**INFERENCES, **PROGRAMS}:
+        raise unknown("inference", inference, {"auto": None, **INFERENCES, **PROGRAMS})
     else:
         name = inference
     if name == "independent" and len(edges):

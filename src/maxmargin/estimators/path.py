@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from maxmargin.estimators.settings import check_number, check_settings, generator
 from maxmargin.problem import lam_from_C
@@ -75,7 +76,7 @@ def regularization_path(
     splitter = check_cv(cv, target, classifier=target is not None)
     learner = _knowing_all_labels(estimator, fitted[0])
     columns = []
-    for train, test in splitter.split(np.zeros(len(Y)), target):
+    for train, test in splitter.split(np.zeros(_num_samples(Y)), target):
         weight = None if sample_weight is None else np.asarray(sample_weight)[train]
         held_out = _safe_indexing(X, test), _safe_indexing(Y, test)
         fold = fit_along(
