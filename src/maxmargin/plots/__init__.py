@@ -10,14 +10,25 @@ are safe in servers and threads. Save a picture with ``ax.figure.savefig("name.p
 | `convergence_panels` | all three, side by side |
 | `transitions` | heat map of a chain's transition weights |
 | `weights` | each label's weights as an image |
-| `demo_figure` | one page with all of these |
+| `label_plane` | how a search finds the most violating output of one example |
+| `label_plane_steps` | the same, query by query |
+| `demo_figure` | one page with convergence, transitions and weights |
 """
 
 from __future__ import annotations
 
 from maxmargin.plots._convergence import convergence, convergence_panels
 from maxmargin.plots._demo import demo_figure
+from maxmargin.plots._label_plane import label_plane, label_plane_steps
 from maxmargin.plots._transitions import transitions
 from maxmargin.plots._weights import weights
 
-__all__ = ["convergence", "convergence_panels", "demo_figure", "transitions", "weights"]
+__all__ = [
+    "convergence",
+    "convergence_panels",
+    "demo_figure",
+    "label_plane",
+    "label_plane_steps",
+    "transitions",
+    "weights",
+]

@@ -44,12 +44,13 @@ class Query:
         Of a constrained query, the angle low < g / (1 + h) < high (or <= high) with 1 + h > 0. The
         others look at all outputs: -inf and inf.
     h, g, psi : float
-        Of the output that the search took from the answer; NaN where there was none.
+        Of the output that was found: of several, the one of largest psi; NaN where there is none.
     top : float
-        h + tilt * g (g where the tilt is infinite) of no output exceeds it: of those in the angle,
-        and of those not banned. -inf: there is no output there. NaN for a profile.
+        h + tilt * g (g where the tilt is infinite) of no output exceeds it: of no other than those
+        listed, for the k best; of none in the angle, for a constrained query. -inf: there is no
+        (other) output. NaN for a profile.
     output : array or None
-        The cells of that output.
+        The cells of the output found; None if the search did not ask the profile for it.
     points : array of shape (n, 2)
         (h, g) of all outputs of the answer: one, k, or one for each cost level.
     """
@@ -68,8 +69,8 @@ class Query:
     def excludes(self, h: Any, g: Any) -> np.ndarray:
         """Tell at which points (h, g) no output can be, by this answer alone.
 
-        (Outputs that a k-best query was to leave out may be there.) A profile excludes what is
-        above the best output of the nearest cost level.
+        (No other than those listed, for the k best.) A profile excludes what is above the best
+        output of the nearest cost level.
 
         Examples
         --------
@@ -204,36 +205,33 @@ def _measure(data: Any, cost: Any, i: int, theta: Any, outputs: Any, at: int) ->
 
 
 class _Log:
-    """The queries so far, and the outputs that the last one listed for the search to choose of."""
+    """The queries so far."""
 
     def __init__(self, surrogate: Any) -> None:
         self.surrogate = surrogate
         self.queries: list[Query] = []
-        self.listed: list[np.ndarray] = []
 
     def add(
         self,
         kind: str,
         tilt: float,
-        points: Any = (),
+        points: Any,
+        outputs: list[np.ndarray],
         top: float = -math.inf,
         angle: tuple[float, float] = (-math.inf, math.inf),
     ) -> None:
-        nan = math.nan
+        """Add a query that found outputs at points; ``top`` may be too low for them."""
         found = np.array(points, dtype=float).reshape(-1, 2)
-        query = Query(kind, float(tilt), *map(float, angle), nan, nan, nan, top, None, found)
+        h = g = value = math.nan
+        output = None
+        if len(found):
+            values = [float(psi(self.surrogate, *point)[0]) for point in found.tolist()]
+            best = int(np.argmax(values))
+            (h, g), value = found[best].tolist(), values[best]
+            output = outputs[best] if outputs else None
+        low, high = map(float, angle)
+        query = Query(kind, float(tilt), low, high, h, g, value, float(top), output, found)
         self.queries.append(query)
-        self.listed = []
-
-    def take(self, h: float, g: float, output: np.ndarray) -> None:
-        """Note the output that the search takes from the last answer."""
-        last = self.queries[-1]
-        value = g if last.tilt == math.inf else h + last.tilt * g
-        top = math.nan if last.kind == "profile" else max(value, last.top)
-        gain = float(psi(self.surrogate, h, g)[0])
-        points = last.points if len(last.points) else np.array([[h, g]])
-        self.queries[-1] = replace(last, h=h, g=g, psi=gain, top=top, output=output, points=points)
-        self.listed = []
 
 
 class _TracedData:
@@ -254,9 +252,12 @@ def _cells(data: Any, i: int, outputs: Any, at: int) -> np.ndarray:
     return np.array(outputs[at : at + int(output_size(data, i))])
 
 
-def _take(traced: _TracedData, cost: Any, i: int, theta: Any, outputs: Any, at: int) -> None:
-    h, g = _measure(traced.data, cost, i, theta, outputs, at)
-    traced.log.take(h, g, _cells(traced.data, i, outputs, at))
+def _value(tilt: float, h: float, g: float) -> float:
+    return g if tilt == math.inf else h + tilt * g
+
+
+def _tilt(score_scale: float, cost_scale: float) -> float:
+    return cost_scale / score_scale if score_scale > 0.0 else math.inf
 
 
 @implements(output_size, _TracedData)
@@ -281,53 +282,62 @@ def _shift(data, cost, i, outputs, at):
 
 @implements(output_cost, _TracedData, _TracedCost)
 def _output_cost(data, cost, i, outputs, at):
-    # A search measures the one that it takes of the k best: that is how we know which.
-    log = data.log
-    cells = _cells(data.data, i, outputs, at)
-    for rank, listed in enumerate(log.listed):
-        if np.array_equal(cells, listed):
-            h, g = log.queries[-1].points[rank]
-            log.take(float(h), float(g), cells)
-            break
     return output_cost(data.data, cost.cost, i, outputs, at)
 
 
 @implements(maximize, _TracedData, _TracedCost)
 def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
     maximize(data.data, cost.cost, i, theta, score_scale, cost_scale, outputs, at)
-    data.log.add("weighted", _tilt(score_scale, cost_scale))
-    _take(data, cost.cost, i, theta, outputs, at)
+    _add_weighted(data, cost.cost, i, theta, _tilt(score_scale, cost_scale), outputs, at)
 
 
 @implements(maximize_bounded, _TracedData, _TracedCost)
 def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
     top = maximize_bounded(data.data, cost.cost, i, theta, score_scale, cost_scale, outputs, at)
     scale = score_scale if score_scale > 0.0 else cost_scale
-    data.log.add("weighted", _tilt(score_scale, cost_scale), top=float(top / scale))
-    _take(data, cost.cost, i, theta, outputs, at)
+    tilt = _tilt(score_scale, cost_scale)
+    _add_weighted(data, cost.cost, i, theta, tilt, outputs, at, top / scale)
     return top
+
+
+def _add_weighted(
+    traced: _TracedData,
+    cost: Any,
+    i: int,
+    theta: Any,
+    tilt: float,
+    outputs: Any,
+    at: int,
+    top: float = -math.inf,
+) -> None:
+    point = _measure(traced.data, cost, i, theta, outputs, at)
+    cells = _cells(traced.data, i, outputs, at)
+    traced.log.add("weighted", tilt, [point], [cells], max(top, _value(tilt, *point)))
 
 
 @implements(k_best, _TracedData, _TracedCost)
 def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
     inner, price = data.data, cost.cost
     count = k_best(inner, price, i, theta, score_scale, cost_scale, k, room, outputs, at)
-    size = int(output_size(inner, i))
+    tilt, size = _tilt(score_scale, cost_scale), int(output_size(inner, i))
     places = [at + rank * size for rank in range(count)]
     points = [_measure(inner, price, i, theta, outputs, place) for place in places]
-    data.log.add("k_best", _tilt(score_scale, cost_scale), points)
-    data.log.listed = [_cells(inner, i, outputs, place) for place in places]
+    cells = [_cells(inner, i, outputs, place) for place in places]
+    top = _value(tilt, *points[-1]) if count == k else -math.inf
+    data.log.add("k_best", tilt, points, cells, top)
     return count
 
 
 @implements(constrained, _TracedData, _TracedCost)
 def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+    inner, price = data.data, cost.cost
     is_there = constrained(
-        data.data, cost.cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at
+        inner, price, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at
     )
-    data.log.add("constrained", tilt, angle=(low, high))
-    if is_there:
-        _take(data, cost.cost, i, theta, outputs, at)
+    points = [_measure(inner, price, i, theta, outputs, at)] if is_there else []
+    cells = [_cells(inner, i, outputs, at)] if is_there else []
+    top = _value(tilt, *points[0]) if is_there else -math.inf
+    data.log.add("constrained", tilt, points, cells, top, (low, high))
     return is_there
 
 
@@ -336,15 +346,14 @@ def _profile(data, cost, i, theta, room, h, g):
     n_levels = profile(data.data, cost.cost, i, theta, room, h, g)
     there = h[:n_levels] > -math.inf
     points = np.column_stack([h[:n_levels][there], g[:n_levels][there]])
-    data.log.add("profile", math.nan, points, top=math.nan)
+    data.log.add("profile", math.nan, points, [], math.nan)
     return n_levels
 
 
 @implements(profile_output, _TracedData, _TracedCost)
 def _profile_output(data, cost, i, theta, room, level, outputs, at):
     profile_output(data.data, cost.cost, i, theta, room, level, outputs, at)
-    _take(data, cost.cost, i, theta, outputs, at)
-
-
-def _tilt(score_scale: float, cost_scale: float) -> float:
-    return cost_scale / score_scale if score_scale > 0.0 else math.inf
+    log, cells = data.log, _cells(data.data, i, outputs, at)
+    for place, query in enumerate(log.queries):
+        if query.kind == "profile":
+            log.queries[place] = replace(query, output=cells)
