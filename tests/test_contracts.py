@@ -215,9 +215,9 @@ def test_solvers_that_need_a_convex_surrogate_say_so(solver):
 
 
 def test_a_solver_that_needs_unit_slope_says_so():
-    message = "SDCA needs a loss of slope 1, which Steep does not provide"
+    message = "Perceptron needs a loss of slope 1, which Steep does not provide"
     with pytest.raises(ValueError, match=message):
-        check_fit_together(SOLVERS["sdca"](), Steep(), Offer(STRUCTURES["multiclass"]))
+        check_fit_together(SOLVERS["perceptron"](), Steep(), Offer(STRUCTURES["multiclass"]))
 
 
 @pytest.mark.parametrize(("structure", "surrogate", "solver"), TRIPLES)

@@ -248,6 +248,31 @@ def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, de
 
 
 @jitable
+def turned(
+    surrogate: Any, h: float, g: float, slope: float, offset: float, value: float, weight: float
+) -> tuple[float, float]:
+    """Return slope and offset of a plane turned towards the tangent of psi at h.
+
+    ``value`` is that of the plane at h. Per unit of its coefficient, the dual pays for a change of
+    slope by ``weight`` / 2 times its square.
+    """
+    top, target, _ = psi(surrogate, h, g)
+    ascent, turn = top - value, target - slope
+    if ascent <= 0.0 or turn == 0.0:
+        return slope, offset
+    # Seen from here psi* is a parabola, nearly. Where that leads too far, its chord does not.
+    curvature = weight * turn * turn
+    share = 2.0 * ascent / (2.0 * ascent + curvature)
+    new = -conjugate(surrogate, slope + share * turn, g)
+    gain = new + (slope + share * turn) * h - value
+    if gain < 0.5 * share * share * curvature:
+        share = ascent / curvature if ascent < curvature else 1.0
+        chord = offset + share * (top - target * h - offset)
+        new = max(chord, -conjugate(surrogate, slope + share * turn, g))
+    return slope + share * turn, new
+
+
+@jitable
 def bend_planes(
     problem: Any, i: int, factor: float, gram: Any, w: Any, blocks: Any, bench: Any
 ) -> None:
@@ -264,21 +289,14 @@ def bend_planes(
         row, at = start + p, blocks.place[i] + p * size
         g = output_cost(problem.data, problem.cost, i, blocks.outputs, at)
         alpha, slope, h = bench.alpha[p], bench.slope[p], bench.h[p]
-        top, target, _ = psi(problem.surrogate, h, g)
-        ascent, turn = top - bench.value[p], target - slope
-        if ascent <= 0.0 or turn == 0.0:
+        weight = alpha * factor * gram[p, p]
+        new, offset = turned(
+            problem.surrogate, h, g, slope, planes[row, OFFSET], bench.value[p], weight
+        )
+        turn = new - slope
+        if turn == 0.0:
             continue
-        # Seen from here psi* is a parabola, nearly. Where that leads too far, its chord does not.
-        curvature = alpha * factor * turn * turn * gram[p, p]
-        share = 2.0 * ascent / (2.0 * ascent + curvature)
-        offset = -conjugate(problem.surrogate, slope + share * turn, g)
-        gain = offset + (slope + share * turn) * h - bench.value[p]
-        if gain < 0.5 * share * share * curvature:
-            share = ascent / curvature if ascent < curvature else 1.0
-            chord = planes[row, OFFSET] + share * (top - target * h - planes[row, OFFSET])
-            offset = max(chord, -conjugate(problem.surrogate, slope + share * turn, g))
-        turn *= share
-        bench.slope[p] = planes[row, SLOPE] = slope + turn
+        bench.slope[p] = planes[row, SLOPE] = new
         planes[row, OFFSET] = offset
         bench.value[p] = offset + bench.slope[p] * h
         if alpha > 0.0:

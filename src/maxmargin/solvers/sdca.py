@@ -6,10 +6,8 @@ Where the outputs of an example can be listed and their features are orthogonal 
     alpha_i <- argmin_{alpha in simplex} | alpha - (alpha_i + v_i / A_i) |^2,
 
 v_i the values h + g of all outputs and A_i = s_i |phi(x_i)|^2 / (lam n). This is the Crammer-Singer
-block problem, solved in a few sweeps over its K numbers.
-
-Kept is beta_i = alpha_i less 1 at the true output, so that w = -1/(lam n) sum_i s_i sum_k beta_ik
-phi(x_i, k). Where lam is small all of beta is, and next to the 1 its digits would be lost.
+block problem, solved in a few sweeps over its K numbers. It is that of margin rescaling; for other
+surrogates, whose planes have other slopes than 1, sdca_planes.py has the passes.
 
 Near the optimum most blocks are still and the others move between two or three outputs. So after
 each pass over everything, the moving blocks are gone over again with these outputs alone, which
@@ -19,9 +17,8 @@ costs neither the scores nor the updates of the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -31,14 +28,21 @@ from maxmargin.generic import (
     add_listed,
     few_scores,
     list_values,
-    listed_norms,
-    n_listed,
     output_cost,
     potentials,
 )
 from maxmargin.problem import Problem
 from maxmargin.solvers.averaging import run_strides
 from maxmargin.solvers.base import Progress, Solver, State
+from maxmargin.solvers.listed import (
+    ListedState,
+    blocks_of,
+    dual_value,
+    mend_state,
+    new_state,
+    sum_weights,
+)
+from maxmargin.solvers.sdca_planes import planes_pass, sheet_for
 
 #: Outputs without mass stay active if they would have some, were their value larger by this.
 NEAR = 0.3
@@ -46,49 +50,6 @@ NEAR = 0.3
 #: A block moves while its gap is above this share of the mean; the moving ones are gone over until
 #: the sum of their gaps is below that share of what it was.
 STILL, ENOUGH = 0.01, 0.1
-
-
-class ListedState(State):
-    """Coefficients of every output of every example, and w = their sum."""
-
-    def __init__(self, w: np.ndarray, beta: np.ndarray) -> None:
-        self.w = w
-        self.beta = beta
-        self.linear = np.zeros(len(beta))
-        self.gap = np.full(len(beta), np.inf)
-        self.w_mean = np.zeros(0)
-        #: Weights to report if they are better, until the first pass has looked at them.
-        self.offer = np.zeros(0)
-        # Found anew by every pass over all outputs.
-        self.active = np.zeros(beta.shape, dtype=np.int32)
-        self.n_active = np.zeros(len(beta), dtype=np.int64)
-        self.room = np.zeros((3, beta.shape[1]))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the state as arrays."""
-        names = ("w", "beta", "linear", "gap", "w_mean", "offer")
-        return {name: getattr(self, name) for name in names}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> ListedState:
-        """Make the state that `arrays` was called on."""
-        state = cls(arrays["w"].copy(), arrays["beta"].copy())
-        for name in ("linear", "gap", "w_mean", "offer"):
-            setattr(state, name, arrays[name].copy())
-        return state
-
-
-class Blocks(NamedTuple):
-    """The arrays of a state, and what the passes read beside them."""
-
-    beta: Any  # (n_examples, n_outputs): coefficients, less 1 at the truth
-    linear: Any  # (n_examples,): sum_k alpha_k g_k
-    gap: Any  # (n_examples,): last known, times n
-    active: Any  # (n_examples, n_outputs) int32: the first n_active are
-    n_active: Any  # (n_examples,) int64
-    room: Any  # (3, n_outputs)
-    truths: Any  # (n_examples,) int32
-    norms: Any  # (n_examples,): |phi(x_i, y)|^2
 
 
 @jitable
@@ -127,7 +88,7 @@ def whole_pass(
     inv_lam_n: float,
     w: Any,
     blocks: Any,
-    theta: Any,
+    desk: Any,
 ) -> float:
     """Solve the blocks order[first:last], one after the other; return the sum of their gaps.
 
@@ -141,8 +102,8 @@ def whole_pass(
         i = order[visit]
         truth = blocks.truths[i]
         weight = problem.weight[i]
-        potentials(problem.data, i, w, 1.0, theta)
-        list_values(problem.data, problem.cost, i, theta, values, costs)
+        potentials(problem.data, i, w, 1.0, desk.theta)
+        list_values(problem.data, problem.cost, i, desk.theta, values, costs)
         top, best, mean = values[0], 0, 0.0
         for k in range(n_outputs):
             mean += beta[i, k] * values[k]  # the truth's value is zero
@@ -181,7 +142,14 @@ def whole_pass(
 
 @jitable
 def few_pass(
-    problem: Any, order: Any, first: int, last: int, inv_lam_n: float, w: Any, blocks: Any, y: Any
+    problem: Any,
+    order: Any,
+    first: int,
+    last: int,
+    inv_lam_n: float,
+    w: Any,
+    blocks: Any,
+    desk: Any,
 ) -> float:
     """Solve blocks over their active outputs alone; return the sum of their gaps over these."""
     beta, active, n_active = blocks.beta, blocks.active, blocks.n_active
@@ -195,8 +163,8 @@ def few_pass(
         few_scores(problem.data, i, active, n_few, w, values)
         top, mean, truth = -np.inf, 0.0, -1
         for a in range(n_few):
-            y[0] = active[i, a]
-            costs[a] = output_cost(problem.data, problem.cost, i, y, 0)
+            desk.y[0] = active[i, a]
+            costs[a] = output_cost(problem.data, problem.cost, i, desk.y, 0)
             values[a] += costs[a]
             mean += beta[i, active[i, a]] * values[a]
             top = max(top, values[a])
@@ -220,18 +188,12 @@ def few_pass(
     return total
 
 
-@jitable
-def sum_listed(problem: Any, inv_lam_n: float, beta: Any, mass: Any, w: Any) -> None:
-    """w -= sum_i s_i/(lam n) sum_k beta_ik phi(x_i, k)."""
-    for i in range(beta.shape[0]):
-        for k in range(beta.shape[1]):
-            mass[k] = beta[i, k]
-        add_listed(problem.data, i, mass, -problem.weight[i] * inv_lam_n, w)
-
-
 @dataclass(frozen=True)
 class SDCA(Solver):
-    """Dual coordinate ascent with exact blocks, for structures whose outputs can be listed.
+    """Dual coordinate ascent over blocks, for structures whose outputs can be listed.
+
+    Under margin rescaling every block is solved exactly. Under other surrogates its outputs, none
+    of which has to be searched for, are made to agree by a few steps.
 
     Parameters
     ----------
@@ -250,7 +212,7 @@ class SDCA(Solver):
 
     name: ClassVar[str] = "sdca"
     state_class: ClassVar[type[State]] = ListedState
-    needs: ClassVar[frozenset[str]] = frozenset({"convex", "unit_slope", "listed"})
+    needs: ClassVar[frozenset[str]] = frozenset({"convex", "listed"})
 
     def __post_init__(self) -> None:
         if self.repeats < 0:
@@ -262,8 +224,7 @@ class SDCA(Solver):
         Given weights say nothing of the dual, so that it takes as many passes as without them to
         rise; but they are the first to be reported, and what is returned is no worse.
         """
-        beta = np.zeros((problem.n_examples, n_listed(problem.view.data)))
-        state = ListedState(np.zeros(problem.n_weights), beta)
+        state = new_state(problem)
         if w is not None:
             state.offer = w.copy()
         return state
@@ -272,7 +233,7 @@ class SDCA(Solver):
         """Solve every block once, and those that still move again."""
         state = cast(ListedState, state)
         n = problem.n_examples
-        whole, mean = self._pass(problem, state, whole_pass, rng.permutation(n), state.w_mean)
+        whole, mean = self._pass(problem, state, rng.permutation(n), True, state.w_mean)
         state.w_mean = cast(np.ndarray, mean)
         moving = np.flatnonzero((state.gap > STILL * whole / n) & (state.n_active > 1))
         n_left = self.repeats
@@ -280,12 +241,12 @@ class SDCA(Solver):
             # Several sweeps a call where the blocks are few: a call costs some ten visits.
             n_sweeps = min(max(512 // len(moving), 1), 5, n_left)
             order = np.concatenate([rng.permutation(moving) for _ in range(n_sweeps)])
-            rest = self._pass(problem, state, few_pass, order, None)[0] / n_sweeps
+            rest = self._pass(problem, state, order, False, None)[0] / n_sweeps
             if rest <= ENOUGH * whole:
                 break
             moving = moving[state.gap[moving] > STILL * rest / len(moving)]
             n_left -= n_sweeps
-        dual, estimate = self._dual(problem, state), whole / n
+        dual, estimate = dual_value(problem, state), whole / n
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
             return Progress(dual, estimate, primal=problem.primal(w), w=w)
@@ -295,32 +256,29 @@ class SDCA(Solver):
         self,
         problem: Problem,
         state: ListedState,
-        function: Callable,
         order: np.ndarray,
+        whole: bool,
         mean: np.ndarray | None,
     ) -> tuple[float, np.ndarray | None]:
+        """Go over blocks, with all their outputs (``whole``) or the active ones alone."""
+        function = planes_pass if state.has_planes else whole_pass if whole else few_pass
         run = problem.bind(function)
         inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
-        blocks = Blocks(
-            state.beta, state.linear, state.gap, state.active, state.n_active, state.room,
-            problem.truths, problem.remember(listed_norms),
-        )  # fmt: skip
-        desk = problem.desk().theta if function is whole_pass else problem.desk().y
+        blocks, desk = blocks_of(problem, state), problem.desk()
+        own: tuple[Any, ...] = ()
+        if state.has_planes:
+            own = sheet_for(state.beta.shape[1]), whole, not problem.is_linear
 
         def call(first: int, last: int) -> float:
-            return run(problem.view, order, first, last, inv_lam_n, state.w, blocks, desk)
+            return run(problem.view, order, first, last, inv_lam_n, state.w, blocks, desk, *own)
 
         problem.n_oracle_calls += len(order)
         return run_strides(call, len(order), state.w, mean)
 
-    def _dual(self, problem: Problem, state: ListedState) -> float:
-        linear = float(problem.view.weight @ state.linear) / problem.n_examples
-        return linear - 0.5 * problem.lam * float(state.w @ state.w)
-
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return the mean of recent iterates and the last one: which is better varies."""
         state = cast(ListedState, state)
-        last = (state.w, self._dual(problem, state))
+        last = (state.w, dual_value(problem, state))
         return [(state.w_mean, math.nan), last] if len(state.w_mean) else [last]
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
@@ -329,14 +287,9 @@ class SDCA(Solver):
         share = min(problem.lam / lam, 1.0)
         state.beta *= share
         state.linear *= share
-        self.repair(problem, state)
+        sum_weights(problem, state)
         state.gap[:] = np.inf
 
     def repair(self, problem: Problem, state: State) -> None:
-        """Sum w from the coefficients anew."""
-        state = cast(ListedState, state)
-        state.w = np.zeros(problem.n_weights)
-        inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
-        run = problem.bind(sum_listed)
-        run(problem.view, inv_lam_n, state.beta, state.room[2], state.w)
-        state.w_mean = np.zeros(0)
+        """Let the coefficients of each block sum to 1, and w be the sum of blocks."""
+        mend_state(problem, cast(ListedState, state))
