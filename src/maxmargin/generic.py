@@ -238,6 +238,16 @@ def profile_price(data, cost):
     return 1.0
 
 
+@generic_on_two_with_default
+def cost_step(data, cost):
+    """Return a step for each example that its costs are whole multiples of. (Python only.)
+
+    None where there is no such step, or none that is known. Searches then know which costs an
+    output under the hull may have.
+    """
+    return None
+
+
 @generic_on_two
 def profile_room(data, cost):
     """Return room for the profile of any one example. (Python only.)"""

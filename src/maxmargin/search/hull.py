@@ -17,6 +17,7 @@ import numpy as np
 
 from maxmargin._compile import jitable
 from maxmargin.generic import (
+    cost_step,
     find,
     generic,
     implements,
@@ -33,6 +34,7 @@ from maxmargin.generic import (
     profile,
     profile_levels,
     profile_output,
+    profile_price,
     profile_room,
     psi,
     search_room,
@@ -52,6 +54,7 @@ from maxmargin.search.points import (
     G,
     H,
     best_below,
+    best_level,
     best_share,
     contour_tilt,
     insert_point,
@@ -62,6 +65,9 @@ from maxmargin.search.points import (
 
 #: Outputs remembered of an example: the ends of the last edge, and the best.
 N_REMEMBERED = 3
+
+#: A profile that takes the time of more calls of the oracle than this loses to the k best.
+DEAREST_PROFILE = 20.0
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ class ConvexHull:
         fractional output, a mean of two, that is found in any case.
     fallback : {"auto", "profile", "k_best"}, default="auto"
         How: by the best output of each cost level, or by the k best outputs at the tilts where the
-        bound is. "auto" takes the profile if the structure has one, else the k best; where there is
-        neither, the search stops at the bound.
+        bound is. "auto" takes the profile if the structure has one that is not too dear, else the k
+        best; where there is neither, the search stops at the bound.
     warm : bool, default=True
         Start from outputs found in the last pass. This changes no maximum, but the number of calls.
     max_calls : int, default=100
@@ -131,19 +137,22 @@ class ConvexHull:
 
     def bind(self, data: Any, cost: Any, surrogate: Any) -> Any:
         """Return the search over these examples."""
-        core = HullCore(
-            recall(data, N_REMEMBERED, self.warm),
-            self.max_calls,
-            int(getattr(surrogate, "criteria", "cost") == "micro_f1"),
-        )
+        kept = recall(data, N_REMEMBERED, self.warm)
+        is_ratio = getattr(surrogate, "criteria", "cost") == "micro_f1"
+        steps = None if is_ratio or is_relaxed(type(data)) else cost_step(data, cost)
+        steps = np.zeros(len(kept.starts)) if steps is None else np.array(steps, dtype=np.float64)
+        core = HullCore(kept, self.max_calls, int(is_ratio), steps)
         offered = oracles(data, cost)
         if not self.integral or is_relaxed(type(data)):
             return HullSearch(core)
-        if self.fallback == "profile" or (self.fallback == "auto" and "profile" in offered):
+        fallback = self.fallback
+        if fallback == "auto":
+            found = [name for name in ("profile", "k_best") if name in offered]
+            is_dear = len(found) == 2 and profile_price(data, cost) > DEAREST_PROFILE
+            fallback = found[is_dear] if found else ""
+        if fallback == "profile":
             return HullThenProfile(core, profile_levels(data, cost))
-        if self.fallback == "k_best" or "k_best" in offered:
-            return HullThenList(core, self.max_k)
-        return HullSearch(core)
+        return HullThenList(core, self.max_k) if fallback == "k_best" else HullSearch(core)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal search."""
@@ -159,6 +168,7 @@ class HullCore(NamedTuple):
     recall: Recall
     max_calls: int
     is_ratio: int  # Micro-F1, where g < 0
+    steps: Any  # (n_examples,): what the costs are multiples of, or 0
 
 
 class HullSearch(NamedTuple):
@@ -312,11 +322,13 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
     lines, n_lines = room.lines, room.ints[COUNTS, N_LINES]
     size, at = output_size(data, i), room.ints[COUNTS, N_POINTS] * room.stride
     top = room.points[ORDER, room.ints[COUNTS, BEST]]
+    step = search.core.steps[i]
     is_unviolated = room.ints[COUNTS, BEST] == 0
     is_written = False
     k = min(FIRST_K, search.max_k)
     while k <= search.max_k and not search.core.is_ratio:
-        lam = contour_tilt(surrogate, h, g)
+        at_g = best_below(surrogate, lines, n_lines, most)
+        lam = contour_tilt(surrogate, lowest_line(lines, n_lines, at_g), at_g)
         if is_unviolated:
             # Most likely nothing is: then the largest h beside that of the true output says so.
             lam = 0.0
@@ -341,7 +353,10 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
         lines[TOP, n_lines] = line
         n_lines += 1
         most = min(most, line) if lam == math.inf else most
-        g = best_below(surrogate, lines, n_lines, most)
+        if step > 0.0:
+            g = best_level(surrogate, lines, n_lines, step, 0.0, most)
+        else:
+            g = best_below(surrogate, lines, n_lines, most)
         h = lowest_line(lines, n_lines, g)
         if is_settled(surrogate, top, h, g):
             return is_written, True, h, g
@@ -470,6 +485,13 @@ def _find(search, problem, i, desk, outputs, at):
             share = best_share(surrogate, points, centre, other)
             h += share * (points[H, other] - h)
             g += share * (points[G, other] - g)
+        if core.steps[i] > 0.0 and not is_settled(surrogate, points[ORDER, counts[BEST]], h, g):
+            low, high = 0.0, kept.numbers[i]
+            if share > 0.0:
+                low = min(points[G, centre], points[G, other])
+                high = max(points[G, centre], points[G, other])
+            g = best_level(surrogate, lines, counts[N_LINES], core.steps[i], low, high)
+            h = lowest_line(lines, counts[N_LINES], g)
         if is_settled(surrogate, points[ORDER, counts[BEST]], h, g):
             break
         is_written, is_best, h, g = _go_on(search, problem, i, desk, kept.numbers[i], h, g)

@@ -151,3 +151,22 @@ def best_below(surrogate: Any, lines: Any, n_lines: int, most: float) -> float:
         width *= golden
         is_left = not left_wins
     return known
+
+
+@jitable
+def best_level(
+    surrogate: Any, lines: Any, n_lines: int, step: float, low: float, high: float
+) -> float:
+    """Return the multiple of step in [low, high] of largest psi(h, g) below all lines.
+
+    Both ends are multiples of it, but for rounding.
+    """
+    first, last = round(low / step), round(high / step)
+    best = low
+    top = -math.inf
+    for level in range(first, last + 1):
+        order = rank(surrogate, lowest_line(lines, n_lines, level * step), level * step)
+        if order > top:
+            top = order
+            best = level * step
+    return best

@@ -9,6 +9,7 @@ import numpy as np
 from maxmargin.costs.levels import steps_of
 from maxmargin.costs.tables import PartCost, WholeCost
 from maxmargin.generic import (
+    cost_step,
     implements,
     k_best,
     k_best_room,
@@ -44,6 +45,14 @@ def _profile_levels(data, cost):
     steps, _ = steps_of(cost.matrix)
     most = steps.max(axis=1, initial=0)[data.labels]
     return int(np.add.reduceat(most, data.offsets[:-1]).max(initial=0)) + 1
+
+
+@implements(cost_step, ChainData, PartCost)
+def _cost_step(data, cost):
+    try:
+        return cost.scale * steps_of(cost.matrix)[1]
+    except ValueError:
+        return None
 
 
 @implements(profile_price, ChainData, PartCost)
@@ -218,6 +227,11 @@ def _k_best_whole(data, cost, i, theta, score_scale, cost_scale, k, room, output
                 outputs[at + count * length + t] = paths[rank * length + t]
             count += 1
     return count
+
+
+@implements(cost_step, ChainData, WholeCost)
+def _cost_step_whole(data, cost):
+    return cost.price
 
 
 @implements(profile_levels, ChainData, WholeCost)

@@ -20,6 +20,7 @@ from maxmargin._compile import jitable
 from maxmargin.generic import (
     add_difference,
     constrained,
+    cost_step,
     implements,
     k_best,
     k_best_room,
@@ -57,6 +58,7 @@ class CloudCost(NamedTuple):
 
     g: Any  # (n_outputs,)
     levels: Any  # (n_examples, n_levels): different costs, then inf; no column where they are many
+    steps: Any  # (n_examples,): what costs are multiples of, or 0
     hides: Any  # a flag an oracle, see HIDDEN
 
 
@@ -77,6 +79,7 @@ def cloud_problem(
     search: Any,
     *,
     truth_g: Any = None,
+    step: float = 0.0,
     without: Any = (),
     compile: bool = True,
 ) -> CloudProblem:
@@ -92,6 +95,8 @@ def cloud_problem(
     search : Search
     truth_g : sequence of float, or None (all 0)
         g of the true output of each cloud, for `MicroF1`: minus twice the labels it has.
+    step : float, default=0.0
+        What all costs are whole multiples of, if searches are to know that.
     without : collection of {"k_best", "constrained", "profile"}
         Oracles to do without.
     compile : bool, default=True
@@ -120,7 +125,8 @@ def cloud_problem(
         if has_levels:
             levels[i, : len(different[i])] = different[i]
     data = CloudData(starts, np.zeros(len(sizes), dtype=np.int32))
-    cost = CloudCost(costs, levels, tuple(int(name in without) for name in HIDDEN))
+    steps = np.full(len(sizes), float(step))
+    cost = CloudCost(costs, levels, steps, tuple(int(name in without) for name in HIDDEN))
     bound = search.bind(data, cost, surrogate)
     problem = CloudProblem(
         data, cost, surrogate.compiled(), len(sizes), 1.0, search=bound, compile=compile
@@ -297,6 +303,11 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
                 best = y
     outputs[at] = max(best, 0)
     return best >= 0
+
+
+@implements(cost_step, CloudData, CloudCost)
+def _cost_step(data, cost):
+    return cost.steps if (cost.steps > 0.0).all() else None
 
 
 @implements(profile_levels, CloudData, CloudCost)
