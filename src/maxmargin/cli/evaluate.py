@@ -18,7 +18,8 @@ def evaluate(
     """Compare a model's predictions with the labels of a file.
 
     Sequences: token and sequence accuracy and, where tags follow a scheme, precision, recall and
-    F1 of segments as conlleval counts them. Classes: accuracy, and which was taken for which.
+    F1 of segments as conlleval counts them. Classes: accuracy, and which was taken for which. Label
+    sets: accuracy of examples (Jaccard), Hamming loss, micro- and macro-F1, subset accuracy.
     """
     loaded = load_model(model)
     loaded.estimator.n_jobs = n_jobs
@@ -27,7 +28,7 @@ def evaluate(
     if scheme is not None and not batch.is_sequence:
         raise ValueError(f"--scheme is for sequences, but {file} holds single samples.")
     guess = loaded.estimator.predict(batch.X)
-    found = measure(batch.y, guess, is_sequence=batch.is_sequence, scheme=scheme or loaded.scheme)
+    found = measure(batch, guess, loaded.estimator, scheme or loaded.scheme)
     if as_json:
         console.result_json({"command": "evaluate", "model": model, "file": file, **found})
     else:

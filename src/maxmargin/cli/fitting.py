@@ -55,7 +55,7 @@ def fit(
 
     if not quiet:
         samples = "sequences" if batch.is_sequence else "samples"
-        console.note(f"{batch.path}: {len(batch.y)} {samples}.")
+        console.note(f"{batch.path}: {batch.n_samples} {samples}.")
     eval_set = None if held_out is None else (held_out.X, held_out.y)
     kept = estimator.callbacks
     with progress(quiet, every_pass=not SOLVERS[estimator.solver].minimizes) as shown:
@@ -90,10 +90,9 @@ def report(
     estimator, result = model.estimator, model.estimator.result_
     found = None
     if held_out is not None:
-        guess = estimator.predict(held_out.X)
-        found = measure(held_out.y, guess, is_sequence=held_out.is_sequence, scheme=model.scheme)
+        found = measure(held_out, estimator.predict(held_out.X), estimator, model.scheme)
     sizes = {
-        "n_samples": len(batch.y),
+        "n_samples": batch.n_samples,
         "n_labels": len(estimator.classes_),
         "n_features": int(estimator.n_features_in_),
     }

@@ -90,6 +90,7 @@ def _available() -> dict[str, list[str]]:
     from maxmargin.cli.kinds import KINDS
     from maxmargin.costs import COSTS
     from maxmargin.io import EXTENSIONS, FUNCTIONS, PRESETS, SCHEMES
+    from maxmargin.search import SEARCHES
     from maxmargin.solvers import SOLVERS
     from maxmargin.surrogates import SURROGATES
 
@@ -98,6 +99,7 @@ def _available() -> dict[str, list[str]]:
         "solvers": list(SOLVERS),
         "costs": list(COSTS),
         "surrogates": list(SURROGATES),
+        "searches": list(SEARCHES),
         "templates": list(PRESETS),
         "template functions": list(FUNCTIONS),
         "tag schemes": list(SCHEMES),

@@ -21,7 +21,7 @@ def inspect_model(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show what a model has learnt: its largest weights, and its transitions."""
+    """Show what a model has learnt: its largest weights, and its transitions or pairs of labels."""
     if top < 1:
         raise ValueError(f"--top must be at least 1, got {top}.")
     loaded = load_model(model)
@@ -66,7 +66,7 @@ def _top(estimator: Any, k: int, top: int) -> list[dict[str, Any]]:
 
 def _values(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
     estimator = model.estimator
-    blocks = ("intercept_", "transitions_", "start_", "end_")
+    blocks = ("intercept_", "transitions_", "start_", "end_", "edges_", "pairwise_", "thresholds_")
     return {
         "command": "inspect",
         "model": model.path,
@@ -105,7 +105,19 @@ def _tables(model: Model, weights: dict[str, Any], top: int) -> list[Any]:
     tables.append(console.grid(f"Largest weights, {top} a label", heads, lines, n_text=2))
     if hasattr(estimator, "transitions_"):
         tables.append(_transitions(estimator, top))
+    if len(getattr(estimator, "pairwise_", ())):
+        tables.append(_pairs(estimator, top))
     return tables
+
+
+def _pairs(estimator: Any, top: int) -> Any:
+    """Return the pairs of labels of largest weight."""
+    import numpy as np
+
+    weights = estimator.pairwise_
+    order = np.argsort(-np.abs(weights), kind="stable")[: 5 * top]
+    cells = [[*map(str, estimator.edges_[e]), f"{weights[e]:+.4f}"] for e in order]
+    return console.grid("Largest pairs", ["label", "label", "weight"], cells, n_text=2)
 
 
 def _transitions(estimator: Any, top: int) -> Any:

@@ -9,10 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Kind:
-    """An estimator by the name of its class, and whether its samples are sequences."""
+    """An estimator by the name of its class, and what its samples and their outputs are."""
 
     estimator: str
     is_sequence: bool
+    has_label_sets: bool = False
 
     def check(self, who: str, path: Path, is_sequence: bool) -> None:
         """Refuse a file whose samples are of the wrong sort."""
@@ -27,6 +28,7 @@ class Kind:
 KINDS: dict[str, Kind] = {
     "chain": Kind("ChainSVM", is_sequence=True),
     "multiclass": Kind("MulticlassSVM", is_sequence=False),
+    "multilabel": Kind("MultilabelSVM", is_sequence=False, has_label_sets=True),
 }
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from maxmargin.cli.kinds import Kind
 from maxmargin.cli.readers import (
+    ArffReader,
     Batch,
     ConllReader,
     NpzReader,
@@ -36,20 +38,68 @@ class ColumnOptions:
                 raise ValueError(f"--{flag} is for CoNLL files, {why}.")
 
 
-def read_training(path: Path, format: str | None, options: ColumnOptions) -> tuple[Reader, Batch]:
-    """Return the samples of a training file, and how further files are to be read."""
+def read_training(
+    path: Path,
+    format: str | None,
+    options: ColumnOptions,
+    kind: Kind,
+    labels: str | None = None,
+) -> tuple[Reader, Batch]:
+    """Return the samples of a training file, and how further files are to be read.
+
+    ``labels`` says which attributes of an ARFF file are labels, see `label_attributes`.
+    """
     from maxmargin.io import file_format
 
     name = file_format(path) if format is None else format
+    if labels is not None and name != "arff":
+        raise ValueError(f"--labels is for ARFF files, but {path} is of format {name}.")
     if name == "conll":
         return _read_conll(path, options)
     options.refuse(f"but {path} is of format {name}")
     if name == "svmlight":
-        return _read_svmlight(path)
+        return _read_svmlight(path, kind.has_label_sets)
+    if name == "arff":
+        return _read_arff(path, labels, kind)
     if name == "npz":
         reader = NpzReader()
         return reader, reader.read(path).labelled()
-    raise ValueError(f"format={name!r} is unknown. There are: conll, svmlight, npz.")
+    raise ValueError(f"format={name!r} is unknown. There are: conll, svmlight, npz, arff.")
+
+
+def _read_arff(path: Path, labels: str | None, kind: Kind) -> tuple[Reader, Batch]:
+    from maxmargin.io import read_arff
+
+    if not kind.has_label_sets:
+        raise ValueError(
+            f"{path} is an ARFF file, which holds label sets: `maxmargin train multilabel` learns "
+            "them."
+        )
+    if labels is None:
+        raise ValueError(
+            f"--labels must say which attributes of {path} are labels: the xml file of Mulan, a "
+            "number (the first so many; negative, the last), or names parted by commas."
+        )
+    data = read_arff(path, label_attributes(labels))
+    reader = ArffReader(tuple(data.label_names), tuple(data.feature_names))
+    return reader, Batch(path, data.X, data.Y, False, classes=data.label_names)
+
+
+def label_attributes(text: str) -> Path | int | list[str]:
+    """Return which attributes of an ARFF file are labels, as `read_arff` takes it.
+
+    Examples
+    --------
+    >>> label_attributes("-14"), label_attributes("sad,happy")
+    (-14, ['sad', 'happy'])
+    >>> label_attributes("yeast.xml").name
+    'yeast.xml'
+    """
+    if text.lstrip("+-").isdigit():
+        return int(text)
+    if text.lower().endswith((".xml", ".xml.gz")):
+        return Path(text)
+    return text.split(",")
 
 
 def _read_conll(path: Path, options: ColumnOptions) -> tuple[Reader, Batch]:
@@ -101,12 +151,13 @@ def find_scheme(tags: Any) -> str | None:
         return None
 
 
-def _read_svmlight(path: Path) -> tuple[Reader, Batch]:
+def _read_svmlight(path: Path, multilabel: bool) -> tuple[Reader, Batch]:
     from maxmargin.io import read_svmlight
 
     # Whether indices count from 0 is settled here: in a later file no 0 may happen to occur.
-    X, y = read_svmlight(path, zero_based=True)
+    X, y = read_svmlight(path, multilabel=multilabel, zero_based=True)
     is_zero_based = bool((X.indices == 0).any())
     if not is_zero_based:
         X = X[:, 1:]
-    return SvmlightReader(zero_based=is_zero_based), Batch(path, X, y, False)
+    reader = SvmlightReader(zero_based=is_zero_based, multilabel=multilabel)
+    return reader, Batch(path, X, y, False)

@@ -5,26 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.cli import console
+from maxmargin.cli.readers import Batch
+from maxmargin.cli.sets import has_label_sets, measure_sets, set_tables
 
 _MOST_CLASSES = 20  # classes up to which a confusion matrix fits a terminal
 
 
-def measure(truth: Any, guess: Any, *, is_sequence: bool, scheme: str | None) -> dict[str, Any]:
+def measure(batch: Batch, guess: Any, estimator: Any, scheme: str | None = None) -> dict[str, Any]:
     """Return the scores of predictions, as JSON shows them.
 
     Parameters
     ----------
-    truth, guess : labels of samples, or sequences of them
-    is_sequence : bool
+    batch : Batch, with labels
+    guess : what the estimator predicts
+    estimator : fitted estimator
     scheme : str or None
-        Scheme of the tags; None: there are no segments to be counted.
+        Scheme of the tags of sequences; None: there are no segments to be counted.
 
     Examples
     --------
-    >>> measure([["a", "b"]], [["a", "a"]], is_sequence=True, scheme=None)
+    >>> from pathlib import Path
+    >>> truth = Batch(Path("a.conll"), [["x", "y"]], [["a", "b"]], is_sequence=True)
+    >>> measure(truth, [["a", "a"]], None)
     {'n_sequences': 1, 'n_tokens': 2, 'token_accuracy': 0.5, 'sequence_accuracy': 0.0}
     """
-    return _of_sequences(truth, guess, scheme) if is_sequence else _of_classes(truth, guess)
+    if batch.is_sequence:
+        return _of_sequences(batch.y, guess, scheme)
+    if has_label_sets(estimator):
+        return measure_sets(batch.y, guess, estimator.classes_.tolist())
+    return _of_classes(batch.y, guess)
 
 
 def _of_sequences(truth: Any, guess: Any, scheme: str | None) -> dict[str, Any]:
@@ -76,6 +85,8 @@ def _of_classes(truth: Any, guess: Any) -> dict[str, Any]:
 
 def measure_tables(found: dict[str, Any], title: str) -> list[Any]:
     """Return the tables that show what `measure` found."""
+    if "subset_accuracy" in found:
+        return set_tables(found, title)
     if "accuracy" in found:
         return _class_tables(found, title)
     rows = {

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.cli.kinds import kind_of
-from maxmargin.cli.readers import READERS, Batch, ConllReader, Reader, reader_from_state
+from maxmargin.cli.readers import (
+    READERS,
+    ArffReader,
+    Batch,
+    ConllReader,
+    Reader,
+    SvmlightReader,
+    reader_from_state,
+)
 
 
 @dataclass
@@ -48,6 +56,13 @@ class Model:
             )
         if isinstance(own, ConllReader):
             raise ValueError(f"{self.path} was trained from a CoNLL file; {path} is {name}.")
+        has_label_sets = kind_of(self.estimator, self.path).has_label_sets
+        if name == "svmlight":
+            return SvmlightReader(multilabel=has_label_sets)
+        if name == "arff":
+            if not has_label_sets:
+                raise ValueError(f"{path} is ARFF, which holds label sets; {self.path} has none.")
+            return ArffReader(tuple(map(str, self.estimator.classes_)))
         return READERS[name]()
 
     def read(self, path: Path, format: str | None = None) -> tuple[Reader, Batch]:

@@ -16,7 +16,7 @@ DataFile: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="CoNLL columns (.conll .txt .tsv .iob .bio), svmlight (.svm .libsvm) or .npz; "
+        help="CoNLL columns (.conll .txt .tsv .iob .bio), svmlight (.svm .libsvm), .arff or .npz; "
         "text may be gzipped.",
     ),
 ]
@@ -32,7 +32,7 @@ Jobs: TypeAlias = Annotated[
 ]
 Format: TypeAlias = Annotated[
     str | None,
-    typer.Option("--format", help="conll, svmlight or npz; else the file's name says which."),
+    typer.Option("--format", help="conll, svmlight, arff or npz; else the file's name says."),
 ]
 Scheme: TypeAlias = Annotated[
     str | None,

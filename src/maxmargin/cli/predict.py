@@ -10,6 +10,7 @@ import typer
 
 from maxmargin.cli import console, options
 from maxmargin.cli.models import load_model
+from maxmargin.cli.sets import as_sets
 from maxmargin.cli.targets import check_target
 
 
@@ -26,13 +27,13 @@ def predict(
     """Label the samples of a file.
 
     A CoNLL file is written again with the predictions as a further column, which conlleval reads;
-    of other files the labels are written, one sample a line.
+    of other files the labels are written, one sample a line, those of a label set parted by commas.
     """
     check_target("--output", output, model, file)
     loaded = load_model(model)
     loaded.estimator.n_jobs = n_jobs
     reader, batch = loaded.read(file, format)
-    guess = loaded.estimator.predict(batch.X)
+    guess = as_sets(loaded.estimator.predict(batch.X), loaded.estimator)
     if output is not None:
         reader.write(output, batch, guess)
     if as_json:

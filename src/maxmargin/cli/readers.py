@@ -26,6 +26,8 @@ class Batch:
     is_sequence : bool
         Whether one element of X is a sequence.
     source : what else the file held, for writing it again
+    classes : list of str or None
+        Names of the columns of y, where it is an indicator matrix that has them.
     """
 
     path: Path
@@ -33,6 +35,12 @@ class Batch:
     y: Any
     is_sequence: bool
     source: Any = None
+    classes: list[str] | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples there are."""
+        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
 
     def labelled(self) -> Self:
         """Return the batch, refused if it has no labels."""
@@ -52,9 +60,14 @@ class Reader(ABC):
         """Read a file for a model of `n_features` columns."""
 
     def write(self, target: Path | IO[str], batch: Batch, predictions: Any) -> None:
-        """Write predictions: one sample a line, the labels of a sequence parted by spaces."""
+        """Write predictions, one sample a line.
+
+        The labels of a sequence are parted by spaces, those of a label set by commas.
+        """
         if batch.is_sequence:
             lines = [" ".join(map(str, labels)) for labels in predictions]
+        elif len(predictions) and isinstance(predictions[0], tuple):
+            lines = [",".join(map(str, labels)) for labels in predictions]
         else:
             lines = [str(label) for label in predictions]
         _write_text(target, "".join(line + "\n" for line in lines))
@@ -113,17 +126,23 @@ class ConllReader(Reader):
 
 @dataclass(frozen=True)
 class SvmlightReader(Reader):
-    """svmlight, with indices from 0 or from 1 (None: as the file seems to have it)."""
+    """svmlight, with indices from 0 or from 1 (None: as the file seems to have it).
+
+    With `multilabel` a line has any number of labels, parted by commas.
+    """
 
     format = "svmlight"
     zero_based: bool | None = None
+    multilabel: bool = False
 
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file; an index beyond `n_features` is refused."""
         from maxmargin.io import read_svmlight
 
         zero_based = "auto" if self.zero_based is None else self.zero_based
-        X, y = read_svmlight(path, n_features=n_features, zero_based=zero_based)
+        X, y = read_svmlight(
+            path, n_features=n_features, multilabel=self.multilabel, zero_based=zero_based
+        )
         return Batch(path, X, y, False)
 
 
@@ -141,8 +160,44 @@ class NpzReader(Reader):
         return Batch(path, X, y, isinstance(X, list))
 
 
+@dataclass(frozen=True)
+class ArffReader(Reader):
+    """ARFF with label sets: which attributes are labels, and the names of the others in order."""
+
+    format = "arff"
+    labels: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+
+    def read(self, path: Path, n_features: int | None = None) -> Batch:
+        """Read a file that has the attributes of the training file, with or without the labels."""
+        from maxmargin.io import read_arff
+
+        try:
+            data = read_arff(path, list(self.labels))
+        except ValueError:
+            data = read_arff(path)
+            if set(self.labels) & set(data.feature_names):
+                raise
+        self._check_features(path, data.feature_names)
+        return Batch(path, data.X, data.Y, False, classes=list(self.labels))
+
+    def _check_features(self, path: Path, names: list[str]) -> None:
+        expected = list(self.features)
+        if not expected or names == expected:
+            return
+        if len(names) != len(expected):
+            raise ValueError(
+                f"{path} has {len(names)} attributes that are no labels; the model expects "
+                f"{len(expected)}."
+            )
+        j = next(j for j, name in enumerate(names) if name != expected[j])
+        raise ValueError(
+            f"{path} has the attribute {names[j]!r} where the model expects {expected[j]!r}."
+        )
+
+
 READERS: dict[str, type[Reader]] = {
-    reader.format: reader for reader in (ConllReader, SvmlightReader, NpzReader)
+    reader.format: reader for reader in (ConllReader, SvmlightReader, NpzReader, ArffReader)
 }
 
 

@@ -22,11 +22,11 @@ from maxmargin.cli.models import Model, save_model
 from maxmargin.cli.targets import check_target
 
 _INTERRUPTED = 130
-_LEARNING, _RUN = "Learning", "Checkpoints"
+_LEARNING, _RUN, _SETS = "Learning", "Checkpoints", "Label sets"
 
 
 def train(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="chain or multiclass.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="chain, multiclass or multilabel.")],
     file: options.DataFile,
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="Where to write the model.")
@@ -52,6 +52,14 @@ def train(
     surrogate: Annotated[
         str, typer.Option(help="What is minimised in its place.", rich_help_panel=_LEARNING)
     ] = "margin",
+    search: Annotated[
+        str | None,
+        typer.Option(
+            help="How the most violating output is found, as `maxmargin info` lists them; else the "
+            "fastest that is exact.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     tol: Annotated[
         float, typer.Option(help="Relative gap to stop at.", rich_help_panel=_LEARNING)
     ] = 1e-3,
@@ -70,6 +78,29 @@ def train(
         int, typer.Option(help="Of all that is random.", rich_help_panel=_LEARNING)
     ] = 0,
     n_jobs: options.Jobs = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="Which attributes of an ARFF file are labels: Mulan's xml file, a number (the "
+            "first so many; negative, the last), or names parted by commas.",
+            rich_help_panel=_SETS,
+        ),
+    ] = None,
+    pairwise: Annotated[
+        str | None,
+        typer.Option(
+            help="Pairs of labels that have a weight: none, full or tree (learnt); else none.",
+            rich_help_panel=_SETS,
+        ),
+    ] = None,
+    inference: Annotated[
+        str | None,
+        typer.Option(
+            help="How label sets are searched in training: auto, listed, tree, pairwise, relaxed, "
+            "program, relaxed_program.",
+            rich_help_panel=_SETS,
+        ),
+    ] = None,
     template: Annotated[
         str | None,
         typer.Option(
@@ -121,6 +152,14 @@ def train(
     files = ColumnOptions(template, columns, tag_column, separator, scheme, min_count, hashing)
     if not chosen.is_sequence:
         files.refuse(f"which `train {kind}` does not read")
+    if not chosen.has_label_sets:
+        given = {"labels": labels, "pairwise": pairwise, "inference": inference}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"--{name} is for label sets (`train multilabel`), which `train {kind}` does "
+                    "not learn."
+                )
     check_target("--model", model, file, dev, checkpoint)
     check_target("--checkpoint", checkpoint, file, dev)
     params = {
@@ -128,6 +167,7 @@ def train(
         "solver": solver,
         "cost": cost,
         "surrogate": surrogate,
+        "search": search,
         "tol": tol,
         "max_iter": max_iter,
         "time_budget": time_budget,
@@ -137,11 +177,15 @@ def train(
         "constraints": scheme,
         "min_count": min_count,
         "hashing": hashing,
+        "pairwise": pairwise,
+        "inference": inference,
     }
     estimator = new_estimator(chosen, params, checkpoint, checkpoint_every)
     start = checkpoint_to_resume(checkpoint) if resume else None
-    reader, batch = read_training(file, format, files)
+    reader, batch = read_training(file, format, files, chosen, labels)
     chosen.check(f"train {kind}", file, batch.is_sequence)
+    if batch.classes is not None:
+        estimator.set_params(classes=batch.classes)
     trained = Model(model or file, estimator, reader)
     held_out = None if dev is None else read_held_out(trained, dev, batch)
     fit(estimator, batch, held_out, start, quiet)

@@ -17,7 +17,8 @@ from maxmargin.cli.progress import told_of_compiling
 
 def warmup(
     kind: Annotated[
-        list[str] | None, typer.Option(help="chain or multiclass; else both. May be repeated.")
+        list[str] | None,
+        typer.Option(help="chain, multiclass or multilabel; else all. May be repeated."),
     ] = None,
     solver: Annotated[
         list[str] | None,
@@ -58,6 +59,8 @@ def compile_case(kind: str, storage: str, dtype: str, solver: str | None = None)
     X, y = _noise(storage, dtype)
     if KINDS[kind].is_sequence:
         X, y = [X[:6], X[6:]], [y[:6], y[6:]]
+    elif KINDS[kind].has_label_sets:
+        y = (y[:, None] == range(4)).astype(int)
     # Labels that are noise, fitted closely: solvers then need all they have, such as more room.
     params = {"C": 100.0, "tol": 0.0, "max_iter": 20, "random_state": 0, "solver": solver}
     estimator = new_estimator(KINDS[kind], params)
