@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin.costs import ClassWeighted, CostMatrix, Hamming, ZeroOne
+    from maxmargin.costs import ClassWeighted, CostMatrix, Hamming, InstanceF1, ZeroOne
     from maxmargin.estimators import (
         ChainSVM,
         Checkpoint,
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
         PathResult,
         StructuredSVM,
         register_structure,
+    )
+    from maxmargin.search import (
+        Angular,
+        BinarySearch,
+        Bisecting,
+        ConvexHull,
+        Profile,
+        SarawagiGupta,
     )
     from maxmargin.solvers import (
         SDCA,
@@ -33,7 +41,15 @@ if TYPE_CHECKING:
         Perceptron,
         Result,
     )
-    from maxmargin.surrogates import MarginRescaling
+    from maxmargin.surrogates import (
+        BetaScaling,
+        GeneralizedScaling,
+        LogLoss,
+        MarginRescaling,
+        MicroF1,
+        ProbLoss,
+        SlackRescaling,
+    )
 
 _HOME = {
     "ChainSVM": "estimators",
@@ -47,6 +63,7 @@ _HOME = {
     "ClassWeighted": "costs",
     "CostMatrix": "costs",
     "Hamming": "costs",
+    "InstanceF1": "costs",
     "ZeroOne": "costs",
     "SDCA": "solvers",
     "SGD": "solvers",
@@ -56,28 +73,53 @@ _HOME = {
     "OneSlack": "solvers",
     "Perceptron": "solvers",
     "Result": "solvers",
+    "BetaScaling": "surrogates",
+    "GeneralizedScaling": "surrogates",
+    "LogLoss": "surrogates",
     "MarginRescaling": "surrogates",
+    "MicroF1": "surrogates",
+    "ProbLoss": "surrogates",
+    "SlackRescaling": "surrogates",
+    "Angular": "search",
+    "BinarySearch": "search",
+    "Bisecting": "search",
+    "ConvexHull": "search",
+    "Profile": "search",
+    "SarawagiGupta": "search",
 }
 
 __all__ = [
     "SDCA",
     "SGD",
     "SOLVERS",
+    "Angular",
+    "BetaScaling",
+    "BinarySearch",
+    "Bisecting",
     "BlockFrankWolfe",
     "ChainSVM",
     "Checkpoint",
     "ClassWeighted",
     "Constraints",
+    "ConvexHull",
     "CostMatrix",
+    "GeneralizedScaling",
     "Hamming",
+    "InstanceF1",
+    "LogLoss",
     "MarginRescaling",
+    "MicroF1",
     "MulticlassSVM",
     "MultilabelSVM",
     "NSlack",
     "OneSlack",
     "PathResult",
     "Perceptron",
+    "ProbLoss",
+    "Profile",
     "Result",
+    "SarawagiGupta",
+    "SlackRescaling",
     "StructuredSVM",
     "ZeroOne",
     "__version__",
