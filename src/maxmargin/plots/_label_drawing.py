@@ -13,6 +13,7 @@ from matplotlib.patches import Patch, Polygon
 from matplotlib.ticker import MaxNLocator
 
 from maxmargin.plots import _style
+from maxmargin.plots._half_planes import HalfPlane, clip, segment
 from maxmargin.plots._label_points import psi_of
 from maxmargin.plots._label_scene import Scene, Spot, asked, number
 from maxmargin.search.trace import Query
@@ -24,14 +25,10 @@ _DOTTED = (0, (1, 1.2))
 _MOST_NAMED = 10  # queries that the legend lists
 _GRID = 260  # points a side at which psi is computed
 
-#: a, b, c of the half-plane a X + b Y >= c.
-HalfPlane = tuple[float, float, float]
-
 
 def draw_plane(ax: Axes, scene: Scene) -> None:
     """Draw everything but title and legend."""
-    name = "1 + margin error, 1 + h" if scene.offset else "margin error h"
-    _style.dress(ax, "", "cost g", name)
+    _style.dress(ax, "", *scene.names)
     ax.set_xlim(*scene.x)
     ax.set_ylim(*scene.y)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
@@ -60,10 +57,10 @@ def _draw_contours(ax: Axes, scene: Scene) -> None:
     highest = float(np.nanmax(values))
     if highest > level and not scene.is_settled:
         ax.contourf(g, tall, values, levels=[level, 2.0 * highest], colors=[_OPEN], zorder=1)
-    levels = MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]).tick_values(0.0, highest)
+    ticks = MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]).tick_values(0.0, highest)
+    levels = [tick for tick in ticks if 0.0 < tick < highest]
     thin = ax.contour(
-        g, tall, values, levels=levels[(levels > 0) & (levels < highest)], colors="#9A9A9A",
-        linewidths=0.6, zorder=3,
+        g, tall, values, levels=levels, colors="#9A9A9A", linewidths=0.6, zorder=3,
     )  # fmt: skip
     ax.clabel(thin, fmt=lambda value: f"ψ = {number(value)}", fontsize=6.5, colors="#777777")
     for spot, colour, style in (
@@ -83,8 +80,9 @@ def _shade(ax: Axes, scene: Scene, query: Query, colour: str) -> None:
             ax.add_patch(Polygon(region, facecolor=_tint(colour), edgecolor="none", zorder=2))
 
 
-def _tint(colour: str) -> tuple[float, ...]:
-    return tuple(1.0 - 0.22 * (1.0 - part) for part in to_rgb(colour))
+def _tint(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (1.0 - 0.22 * (1.0 - part) for part in to_rgb(colour))
+    return red, green, blue
 
 
 def _excluded(scene: Scene, query: Query) -> list[np.ndarray]:
@@ -96,7 +94,7 @@ def _excluded(scene: Scene, query: Query) -> list[np.ndarray]:
         a, b, c = _line(scene, query)
         limits.append((a, b, c))
     for limit in limits:
-        region = _clip(region, limit)
+        region = clip(region, limit)
     return [region]
 
 
@@ -133,20 +131,6 @@ def _line(scene: Scene, query: Query) -> HalfPlane:
     if query.tilt == math.inf:
         return 1.0, 0.0, query.top
     return query.tilt, 1.0, query.top + scene.offset
-
-
-def _clip(region: np.ndarray, limit: HalfPlane) -> np.ndarray:
-    """Return the part of a convex polygon in a half-plane."""
-    a, b, c = limit
-    kept = []
-    for k in range(len(region)):
-        here, there = region[k], region[(k + 1) % len(region)]
-        at_here, at_there = (float(a * p[0] + b * p[1] - c) for p in (here, there))
-        if at_here >= 0.0:
-            kept.append(here)
-        if at_here * at_there < 0.0:
-            kept.append(here + (there - here) * at_here / (at_here - at_there))
-    return np.array(kept).reshape(-1, 2)
 
 
 # -- points and lines ----------------------------------------------------------------------------
@@ -229,8 +213,9 @@ def _draw_line(ax: Axes, lines: _Lines, query: Query, place: int) -> None:
         return
     spot = lines.free_spot(ends)
     if spot is not None:
+        x, y = spot.tolist()
         ax.text(
-            *spot.tolist(), str(place + 1), fontsize=7, color=colour, ha="center", va="center",
+            x, y, str(place + 1), fontsize=7, color=colour, ha="center", va="center",
             zorder=9, bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": colour, "lw": 0.8},
         )  # fmt: skip
 
@@ -245,24 +230,11 @@ def _plot_segment(
     style: Any,
 ) -> np.ndarray | None:
     """Draw the part of a line within the window and some half-planes; return its ends."""
-    a, b, c = line
-    origin = np.array([a, b]) * c / (a * a + b * b)
-    along = np.array([b, -a])
     (left, right), (low, high) = scene.x, scene.y
     window = [(1.0, 0.0, left), (-1.0, 0.0, -right), (0.0, 1.0, low), (0.0, -1.0, -high)]
-    first, last = -math.inf, math.inf
-    for p, q, r in (*window, *limits):
-        room, slope = float(p * origin[0] + q * origin[1] - r), float(p * along[0] + q * along[1])
-        if slope > 0.0:
-            first = max(first, -room / slope)
-        elif slope < 0.0:
-            last = min(last, -room / slope)
-        elif room < 0.0:
-            return None
-    if not first < last:
-        return None
-    ends = origin + np.array([[first], [last]]) * along
-    ax.plot(*ends.T, color=colour, linewidth=width, linestyle=style, zorder=7)
+    ends = segment(line, [*window, *limits])
+    if ends is not None:
+        ax.plot(*ends.T, color=colour, linewidth=width, linestyle=style, zorder=7)
     return ends
 
 
@@ -275,12 +247,12 @@ def _draw_answers(ax: Axes, lines: _Lines) -> None:
             found.setdefault((round(query.g, 9), round(query.h, 9)), []).append(place)
     for (g, h), places in found.items():
         _mark_found(ax, lines, g, h, places)
-    _mark(ax, scene, scene.truth, "D", 6.0, color=_style.INK)
+    _mark(ax, scene, scene.truth, "D", 6.0, color=_style.INK, label="true output")
     if scene.found.psi > 0.0:
         ring = {"markerfacecolor": "none", "markeredgecolor": _style.INK, "markeredgewidth": 1.5}
-        _mark(ax, scene, scene.found, "o", 11.0, **ring)
+        _mark(ax, scene, scene.found, "o", 11.0, label="found", **ring)
     if scene.is_missed:
-        _mark(ax, scene, scene.best, "*", 13.0, color=_BEST)
+        _mark(ax, scene, scene.best, "*", 13.0, color=_BEST, label="best")
 
 
 def _mark(ax: Axes, scene: Scene, spot: Spot, marker: str, size: float, **how: Any) -> None:

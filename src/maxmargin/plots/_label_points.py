@@ -48,7 +48,7 @@ class Points(NamedTuple):
     truth : (h, g)
         Of the true output.
     n_outputs : int
-        How many outputs there are.
+        How many outputs there are (of a sample, those that constraints forbid included).
     is_complete : bool
         Whether all of them are here.
     """
@@ -81,7 +81,7 @@ def label_points(problem: Problem, i: int, w: np.ndarray, max_outputs: int) -> P
         psi_of(view.surrogate, h, g),
         upper_right(h, g),
         (float(truth_h), float(truth_g)),
-        n_outputs,
+        len(h) if is_complete else n_outputs,
         is_complete,
     )
 
@@ -106,7 +106,7 @@ def upper_right(h: np.ndarray, g: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> upper_right(np.array([0.0, 1.0, 0.2, -1.0, -2.0]), np.array([0.0, 1.0, 1.5, 2.0, 1.0]))
+    >>> upper_right(np.array([0.0, 1.0, -0.2, -1.0, -2.0]), np.array([0.0, 1.0, 1.5, 2.0, 1.0]))
     array([[ 1.,  1.],
            [-1.,  2.]])
     """
@@ -153,8 +153,9 @@ def _alphabet(data: Any, i: int) -> list[np.ndarray] | None:
 
 def _listed(data: Any, i: int, max_outputs: int) -> tuple[np.ndarray | None, int]:
     """Return all outputs, one a row, and their number; None where they are more than allowed."""
-    if isinstance(data, UserData) and callable(getattr(data.structure, "outputs", None)):
-        outputs = list(data.structure.outputs(data.X[i]))
+    lister = getattr(data.structure, "outputs", None) if isinstance(data, UserData) else None
+    if callable(lister):
+        outputs = list(lister(data.X[i]))
         if len(outputs) > max_outputs:
             raise ValueError(
                 f"The example has {len(outputs)} outputs, more than max_outputs={max_outputs}."
@@ -264,7 +265,7 @@ def _sample(
         changes = rng.geometric(0.4, size=n_outputs)
         for turn in range(int(changes.max(initial=0))):
             cells = rng.integers(bench.size, size=n_outputs)
-            for k in np.flatnonzero(changes > turn):
+            for k in np.flatnonzero(changes > turn).tolist():
                 moved[k, cells[k]] = rng.choice(alphabet[cells[k]])
         kept = np.unique(np.concatenate([kept, moved]), axis=0)
     return kept

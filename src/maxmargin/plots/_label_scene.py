@@ -50,6 +50,10 @@ class Scene:
         Names.
     offset : float
         What is added to h upwards: 1 for slack rescaling.
+    names : (str, str)
+        Of the axes.
+    is_relaxed : bool
+        Whether the search was one for fractional outputs, which the points are not.
     x, y : (low, high)
         What is shown.
     n_all : int
@@ -67,6 +71,8 @@ class Scene:
     loss: str
     search: str
     offset: float
+    names: tuple[str, str]
+    is_relaxed: bool
     x: tuple[float, float]
     y: tuple[float, float]
     n_all: int
@@ -105,6 +111,11 @@ class Scene:
             verdict = f"find ψ = {number(self.found.psi)}, but {largest} is {number(self.best.psi)}"
         elif self.found.psi <= 0.0:
             verdict = "find no violation, and there is none"
+        elif self.is_relaxed:
+            verdict = (
+                f"find ψ = {number(self.found.psi)} of a fractional output; "
+                f"{largest} of the others is {number(self.best.psi)}"
+            )
         else:
             verdict = f"find ψ = {number(self.found.psi)}, {largest}"
         if n == 1:
@@ -188,6 +199,8 @@ def make_scene(
         loss=_words(type(surrogate).__name__),
         search=_search_name(estimator.search if search is None else search, trace.queries),
         offset=offset,
+        names=_axis_names(surrogate),
+        is_relaxed=problem.objective == "relaxed",
         x=across,
         y=upwards,
         n_all=len(trace.queries),
@@ -235,6 +248,15 @@ def _crossing(hull: np.ndarray, h: float) -> float:
     if h_of[-1] >= h:
         return float(g_of[-1])
     return float(np.interp(-h, -h_of, g_of))
+
+
+def _axis_names(surrogate: Any) -> tuple[str, str]:
+    """Return what g and h are, as the axes say it."""
+    if isinstance(surrogate, SlackRescaling):
+        return "cost g", "1 + margin error, 1 + h"
+    if getattr(surrogate, "criteria", "cost") == "micro_f1":
+        return "g = −(labels of output and truth)", "h = wrong labels + margin error"
+    return "cost g", "margin error h"
 
 
 def _words(name: str) -> str:

@@ -1,6 +1,6 @@
 """The trace of a search: its queries in order, what each of them found, and what it ruled out.
 
-The search itself runs as it is, in plain Python, over examples whose oracles keep a record.
+The search runs as it is, in plain Python, over examples whose oracles keep a record.
 """
 
 from __future__ import annotations
@@ -91,10 +91,9 @@ class Query:
         above = value > self.top
         if self.kind != "constrained":
             return above
-        inside = (1.0 + h > 0.0) & (g > self.low * (1.0 + h))
-        if self.high < math.inf:
-            inside &= g < self.high * (1.0 + h)
-        return above & inside
+        # By the quotient, as oracles compare it: a product would round otherwise on the border.
+        slope = np.divide(g, 1.0 + h, out=np.full(h.shape, -math.inf), where=1.0 + h > 0.0)
+        return above & (slope > self.low) & (slope < self.high)
 
 
 @dataclass(frozen=True)
