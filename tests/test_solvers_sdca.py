@@ -1,8 +1,11 @@
-"""Dual coordinate ascent over lists of outputs: the projection, the optimum, what it keeps."""
+"""Dual coordinate ascent over lists of outputs: projection, planes, the optimum, what it keeps."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -10,15 +13,26 @@ import scipy.sparse as sp
 from helpers import tiny_multiclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import generic
 from maxmargin.costs import CostMatrix, Hamming, ZeroOne
+from maxmargin.estimators.training import Training
 from maxmargin.problem import Problem
-from maxmargin.solvers import SDCA, run
+from maxmargin.solvers import SDCA, BlockFrankWolfe, run
+from maxmargin.solvers.listed import ListedState, first_planes
 from maxmargin.solvers.sdca import threshold
+from maxmargin.solvers.sdca_planes import sheet_for
 from maxmargin.structures import MulticlassData, multiclass_data
-from maxmargin.surrogates import MarginRescaling
-from maxmargin.testing import check_structure, optimum
+from maxmargin.surrogates import (
+    BetaScaling,
+    GeneralizedScaling,
+    LogLoss,
+    MarginRescaling,
+    ProbLoss,
+    SlackRescaling,
+)
+from maxmargin.testing import check_solver, check_structure, optimum
 from maxmargin.testing.tiny import tiny_data
 
 # -- the projection ------------------------------------------------------------------------------
@@ -202,6 +216,240 @@ def test_given_weights_are_a_candidate_and_no_more():
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="repeats must be >= 0, got -1"):
         SDCA(repeats=-1)
+
+
+# -- surrogates whose planes have slopes of their own --------------------------------------------
+
+SURROGATES = {
+    "slack": SlackRescaling(),
+    "beta": BetaScaling(0.5),
+    "generalized": GeneralizedScaling(0.5, 0.0),
+    "log": LogLoss(),
+    "prob": ProbLoss(),
+}
+
+
+def bent_problem(
+    surrogate, lam=0.05, n=12, n_columns=3, n_labels=4, seed=0, scale=1.0, weighted=True, **options
+):
+    """Classes whose mistakes cost more or less, some of them nothing, and some of them the same."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_columns)).round(1)
+    labels = rng.integers(n_labels, size=n)
+    prices = np.array([0.0, 0.5, 2.0, 3.0])[rng.integers(4, size=(n_labels, n_labels))]
+    classes = np.arange(n_labels)
+    prices[classes, classes - 1] = 2.0  # no class whose every mistake is free
+    np.fill_diagonal(prices, 0.0)
+    data = multiclass_data(X, labels, n_labels)
+    cost = CostMatrix(scale * prices).tables(classes, np.ones(n))
+    psi = SURROGATES[surrogate] if isinstance(surrogate, str) else surrogate
+    weight = rng.choice([0.0, 0.5, 1.0, 4.0], size=n) if weighted else np.ones(n)
+    return Training(data, cost, n, weight).problem(psi, lam, **options)
+
+
+def check_planes(problem, state):
+    """Check coefficients, planes, w and the linear part against their definitions."""
+    view, n = problem.view, problem.n_examples
+    w, linear = np.zeros(problem.n_weights), np.zeros(n)
+    alpha = state.beta.copy()
+    alpha[np.arange(n), problem.truths] += 1.0
+    assert (alpha >= 0.0).all()
+    np.testing.assert_allclose(alpha.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    y = np.zeros(1, dtype=np.int32)
+    longest = 0.0
+    for i in range(n):
+        if state.has_planes:
+            assert state.slope[i, problem.truths[i]] == state.offset[i, problem.truths[i]] == 0.0
+        for k in set(range(alpha.shape[1])) - {int(problem.truths[i])}:
+            y[0] = k
+            g = generic.output_cost(view.data, view.cost, i, y, 0)
+            slope, offset = (
+                (state.slope[i, k], state.offset[i, k]) if state.has_planes else (1.0, g)
+            )
+            if problem.is_linear:
+                assert (offset, slope) == generic.psi(view.surrogate, 0.0, g)[:2]
+            elif alpha[i, k] > 0.0:
+                # Never above psi, which is all that a certificate asks; and as high as can be.
+                level = -generic.conjugate(view.surrogate, slope, g)
+                assert offset == pytest.approx(level, rel=1e-10, abs=1e-14)
+            share = view.weight[i] / (problem.lam * n) * alpha[i, k] * slope
+            generic.add_difference(view.data, i, y, 0, share, w)
+            longest = max(longest, view.weight[i] / (problem.lam * n) * slope)
+            linear[i] += alpha[i, k] * offset
+    np.testing.assert_allclose(state.w, w, rtol=0, atol=1e-11 * (1e-300 + longest))
+    np.testing.assert_allclose(state.linear, linear, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("lam", [0.02, 1.0, 1e4])
+@pytest.mark.parametrize("surrogate", SURROGATES)
+def test_every_convex_surrogate_reaches_its_optimum(surrogate, lam):
+    problem = bent_problem(surrogate, lam)
+    result, state = run(problem, SDCA(), rng=np.random.default_rng(0), tol=1e-7, max_iter=2000)
+    assert state.has_planes
+    assert result.status == "converged" and result.relative_gap <= 1e-7
+    check_planes(problem, state)
+    best = optimum(problem)
+    assert best.lower * (1 - 1e-9) <= result.primal <= best.upper * (1 + 1e-7)
+    assert result.dual <= best.upper * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("surrogate", SURROGATES)
+def test_the_optimum_is_that_of_frank_wolfe(surrogate):
+    ours, _ = run(
+        bent_problem(surrogate, 1.0, seed=1), SDCA(), rng=np.random.default_rng(0), tol=1e-7
+    )
+    other, _ = run(
+        bent_problem(surrogate, 1.0, seed=1, compile=False), BlockFrankWolfe(),
+        rng=np.random.default_rng(0), tol=1e-7,
+    )  # fmt: skip
+    assert ours.status == other.status == "converged"
+    assert ours.primal == pytest.approx(other.primal, rel=1e-7)
+
+
+@settings(max_examples=60)
+@given(
+    surrogate=st.sampled_from([*SURROGATES.values(), BetaScaling(0.9), GeneralizedScaling(2, 1.5)]),
+    lam=st.sampled_from([1e-12, 1e-3, 0.1, 1.0, 1e3, 1e12]),
+    scale=st.sampled_from([1e-9, 1.0, 1e6]),
+    n=st.integers(1, 8),
+    n_columns=st.integers(0, 3),
+    n_labels=st.integers(2, 5),
+    seed=st.integers(0, 1000),
+    weighted=st.booleans(),
+)
+def test_bounds_hold_whatever_the_surrogate(surrogate, lam, scale, **options):
+    problem = bent_problem(surrogate, lam, scale=scale, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result, state = run(problem, SDCA(), rng=np.random.default_rng(0), tol=1e-7, max_iter=20)
+        longer, _ = run(problem, SDCA(), rng=np.random.default_rng(1), tol=1e-7, max_iter=60)
+    assert np.isfinite(result.w).all()
+    slack = 1e-9 * result.primal
+    assert result.dual <= longer.primal + slack and longer.dual <= result.primal + slack
+    check_planes(problem, state)
+    # How strong the regularisation is depends on the slopes, which grow with the costs.
+    if lam >= 1.0 and scale <= 1.0:
+        assert result.status == "converged"
+
+
+@pytest.mark.parametrize("surrogate", SURROGATES)
+@pytest.mark.parametrize("repeats", [0, 3])
+def test_the_dual_never_falls_whatever_the_surrogate(surrogate, repeats):
+    problem, solver = bent_problem(surrogate, 0.01), SDCA(repeats=repeats)
+    state, rng, duals = solver.start(problem), np.random.default_rng(0), []
+    for _ in range(30):
+        duals.append(solver.advance(problem, state, rng).dual)
+    assert (np.diff(duals) >= -1e-12 * duals[-1]).all() and duals[-1] > duals[0] > 0.0
+
+
+@pytest.mark.parametrize("surrogate", ["slack", "log"])
+def test_the_contract_of_solvers_holds_whatever_the_surrogate(surrogate):
+    check_solver(SDCA(), bent_problem(surrogate, 0.1))
+
+
+def test_costs_of_zero_and_one_make_slack_rescaling_margin_rescaling():
+    problem = some_problem("dense", ZeroOne(), compile=False)
+    data, cost = problem.view.data, problem.view.cost
+    ends = []
+    for surrogate in (MarginRescaling(), SlackRescaling(), BetaScaling(0.5)):
+        same = Training(data, cost, 15, np.ones(15)).problem(surrogate, 0.05, compile=False)
+        result, state = run(same, SDCA(), rng=np.random.default_rng(0), tol=1e-6)
+        assert not state.has_planes
+        ends.append(result)
+    assert (ends[0].w == ends[1].w).all() and (ends[0].w == ends[2].w).all()
+    assert ends[0].primal == ends[1].primal == ends[2].primal
+
+
+def test_planes_of_slope_one_give_what_the_projection_gives():
+    problem = bent_problem(MarginRescaling(), 0.05, compile=False)
+    solver, rng = SDCA(), np.random.default_rng(0)
+    projected, state = run(problem, solver, rng=rng, tol=1e-8)
+    assert not state.has_planes
+    slope, offset = np.zeros((2, *state.beta.shape))
+    first_planes(problem.view, problem.truths, slope, offset, np.zeros(1, dtype=np.int32))
+    w = np.zeros(problem.n_weights)
+    state = ListedState(w, np.zeros_like(state.beta), slope, offset)
+    stepped, state = run(problem, solver, rng=rng, tol=1e-8, state=state)
+    assert stepped.status == "converged"
+    assert stepped.primal == pytest.approx(projected.primal, rel=1e-7)
+    check_planes(problem, state)
+
+
+@pytest.mark.parametrize("surrogate", SURROGATES)
+@pytest.mark.parametrize("options", [{"n_labels": 1}, {"scale": 0.0}], ids=str)
+def test_where_nothing_can_be_wrong_nothing_is_learnt(surrogate, options):
+    problem = bent_problem(surrogate, 0.05, compile=False, **options)
+    result, state = run(problem, SDCA(), rng=np.random.default_rng(0), tol=1e-6)
+    assert result.status == "converged" and result.primal == result.dual == 0.0
+    assert not result.w.any() and not state.beta.any()
+
+
+@pytest.mark.parametrize("lam", [1e-8, 1e-12])
+def test_a_huge_C_costs_no_digits_whatever_the_slopes(lam):
+    # Separable, so that w is that of the hard margin, P = lam/2 |w|^2, and psi vanishes.
+    problem = bent_problem("slack", lam, n=1, weighted=False)
+    result, _ = run(problem, SDCA(), rng=np.random.default_rng(0), tol=1e-6)
+    assert result.status == "converged"
+    again, _ = run(problem.with_lam(1e-4), SDCA(), rng=np.random.default_rng(0), tol=1e-6)
+    assert result.primal == pytest.approx(again.primal * lam / 1e-4, rel=1e-5)
+
+
+def test_costs_far_above_the_margin_cost_no_digits():
+    # psi = (h + 1) g with h of the order of 1: had h been read off h + g, nothing would be left.
+    small, _ = run(
+        bent_problem("slack", 0.02), SDCA(), rng=np.random.default_rng(0), tol=1e-6, max_iter=2000
+    )
+    large, _ = run(
+        bent_problem("slack", 0.02 * 1e15, scale=1e15), SDCA(), rng=np.random.default_rng(0),
+        tol=1e-6, max_iter=2000,
+    )  # fmt: skip
+    assert large.status == "converged"
+    assert large.primal == pytest.approx(1e15 * small.primal, rel=2e-6)
+
+
+PASSES = {"whole_pass", "few_pass", "planes_pass", "pick", "load", "bend", "store"}
+
+
+@contextlib.contextmanager
+def interrupted_at(n_lines):
+    """Interrupt a pass in plain Python when it has run that many lines."""
+    before, n_left = sys.gettrace(), n_lines
+
+    def in_pass(frame, event, argument):
+        nonlocal n_left
+        if event == "line":
+            n_left -= 1
+            if n_left == 0:
+                raise KeyboardInterrupt
+        return in_pass
+
+    sys.settrace(lambda frame, *_: in_pass if frame.f_code.co_name in PASSES else None)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize("surrogate", [MarginRescaling(), SlackRescaling(), LogLoss()], ids=repr)
+def test_an_interrupt_between_two_lines_leaves_a_true_certificate(surrogate):
+    problem = bent_problem(surrogate, 0.05, n=4, compile=False)
+    best = optimum(problem)
+    for n_lines in np.random.default_rng(0).integers(100, 4000, size=40):
+        with interrupted_at(n_lines):
+            result, state = run(
+                problem, SDCA(), rng=np.random.default_rng(0), tol=0.0, max_iter=100
+            )
+        assert result.status == "interrupted"
+        check_planes(problem, state)
+        assert result.dual <= best.upper * (1 + 1e-9) and best.lower <= result.primal * (1 + 1e-9)
+    again, _ = run(problem, SDCA(), rng=np.random.default_rng(0), tol=1e-5, state=state)
+    assert again.status == "converged"
+    assert again.dual <= best.upper * (1 + 1e-9)
+
+
+def test_one_gram_matrix_serves_all_blocks():
+    for n in (1, 2, 5):
+        assert (sheet_for(n).gram == np.ones((n, n)) + np.eye(n)).all()
 
 
 # -- what it asks of a structure -----------------------------------------------------------------

@@ -40,6 +40,7 @@ MAX_STEPS = 10
 class Sheet(NamedTuple):
     """Room for the outputs in hand, the truth first."""
 
+    gram: Any  # <Psi_a, Psi_b> where N is 1
     alpha: Any
     slope: Any
     offset: Any
@@ -47,20 +48,18 @@ class Sheet(NamedTuple):
     value: Any
     change: Any
     mass: Any  # alpha * slope before the visit; then what w gets of every phi
-    gram: Any  # <Psi_a, Psi_b> where N is 1
-    all_h: Any  # of every output
+    all_h: Any  # of every output, in their own order
     all_values: Any
 
 
 def sheet_for(n_outputs: int) -> Sheet:
     """Return room for the outputs of one example."""
-    rooms = np.zeros((9, n_outputs))
     # 1 + [a = b] for all a and b, out of one row of ones with a two in the middle. The truth is no
     # exception: its slope is 0, and all inner products come times slopes.
     row = np.ones(2 * n_outputs - 1)
     row[n_outputs - 1] = 2.0
     gram = sliding_window_view(row, n_outputs)[::-1]
-    return Sheet(*rooms[:7], gram, *rooms[7:])
+    return Sheet(gram, *np.zeros((len(Sheet._fields) - 1, n_outputs)))
 
 
 @jitable
@@ -159,7 +158,8 @@ def store(problem: Any, i: int, factor: float, blocks: Any, sheet: Any, w: Any) 
         sheet.mass[a] -= alpha * sheet.slope[a]
         sheet.mass[0] -= sheet.mass[a]
         level = max(level, sheet.value[a])
-    blocks.beta[i, truth] = -min(others, 1.0)
+    # No crumb is left to a truth that has given all: it would be the next step's lowest plane.
+    blocks.beta[i, truth] = -others if others < 1.0 - 1e-14 else -1.0
     blocks.linear[i] = linear
     add_few(problem.data, i, blocks.active, count, sheet.mass, factor, w)
     n_left = 1
