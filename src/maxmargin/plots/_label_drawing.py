@@ -139,7 +139,7 @@ def _line(scene: Scene, query: Query) -> HalfPlane:
 def _draw_points(ax: Axes, scene: Scene) -> None:
     points, offset = scene.points, scene.offset
     n = len(points.h)
-    size, alpha = (14.0, 0.9) if n <= 200 else (5.0, 0.55) if n <= 4000 else (2.5, 0.4)
+    size, alpha = (14.0, 0.9) if n <= 200 else (5.0, 0.6) if n <= 4000 else (3.0, 0.55)
     shown = points.h + offset >= scene.y[0]
     ax.scatter(
         points.g[shown], points.h[shown] + offset, s=size, c=_DOTS, alpha=alpha, linewidths=0,
@@ -169,6 +169,14 @@ class _Lines:
         """Return points from shares of the window."""
         (left, right), (low, high) = self.scene.x, self.scene.y
         return (left, low) + shares * (right - left, high - low)
+
+    def sight(self, query: Query) -> tuple[float, float, str]:
+        """Return where to mark what a query found, and how: on the edge if it is out of sight."""
+        x, y = self.scaled(np.array([query.g, query.h + self.scene.offset])).round(9).tolist()
+        marker = ">" if x > 1.0 else "v" if y < 0.0 else "o"
+        if marker == "o":
+            return x, y, marker
+        return min(max(x, 0.015), 0.985), min(max(y, 0.015), 0.985), marker
 
     def is_new(self, ends: np.ndarray) -> bool:
         """Tell whether a line can be told from those drawn before; if so it is one of them."""
@@ -241,12 +249,12 @@ def _plot_segment(
 def _draw_answers(ax: Axes, lines: _Lines) -> None:
     """Mark the true output, the outputs that queries found, the one returned and the best."""
     scene = lines.scene
-    found: dict[tuple[float, float], list[int]] = {}
+    found: dict[tuple[float, float, str], list[int]] = {}
     for place, query in enumerate(scene.queries):
         if not math.isnan(query.h):
-            found.setdefault((round(query.g, 9), round(query.h, 9)), []).append(place)
-    for (g, h), places in found.items():
-        _mark_found(ax, lines, g, h, places)
+            found.setdefault(lines.sight(query), []).append(place)
+    for (x, y, marker), places in found.items():
+        _mark_found(ax, lines, np.array([x, y]), marker, places)
     _mark(ax, scene, scene.truth, "D", 6.0, color=_style.INK, label="true output")
     if scene.found.psi > 0.0:
         ring = {"markerfacecolor": "none", "markeredgecolor": _style.INK, "markeredgewidth": 1.5}
@@ -263,18 +271,15 @@ def _mark(ax: Axes, scene: Scene, spot: Spot, marker: str, size: float, **how: A
     )  # fmt: skip
 
 
-def _mark_found(ax: Axes, lines: _Lines, g: float, h: float, places: list[int]) -> None:
-    """Mark an output that queries found with their numbers; on the edge if it is out of sight."""
+def _mark_found(ax: Axes, lines: _Lines, at: np.ndarray, marker: str, places: list[int]) -> None:
+    """Mark an output that queries found with their numbers; ``at`` is in shares of the window."""
     scene, colour = lines.scene, lines.scene.colour(places[0])
-    seen = lines.scaled(np.array([g, h + scene.offset]))
-    at = np.clip(seen, 0.015, 0.985)
-    marker = ">" if seen[0] > 1.0 else "v" if seen[1] < 0.0 else "o"
-    if marker == "o":
-        at = seen
     g, y = lines.placed(at).tolist()
     _mark(ax, scene, Spot(y - scene.offset, g, 0.0), marker, 6.5, color=colour)
-    # Up and right of the output there are few others: it is on the hull, or nearly.
-    ways = [(1, 1), (-1, -1), (1, -1)] if at[0] < 0.93 else [(-1, 1)]
+    # Up and right of the output there are few others: it is on the hull, or nearly. But the text
+    # is not to leave the window.
+    ways = [(1, 1), (-1, -1), (1, -1)]
+    ways = [(-1, 1)] if at[0] > 0.9 else [way for way in ways if way[0] > 0 or at[0] > 0.2]
     free = [way for way in ways if lines.is_free(at + 0.03 * np.array(way))]
     x_way, y_way = (free or ways)[0]
     lines.spots.append(at + 0.03 * np.array([x_way, y_way]))
