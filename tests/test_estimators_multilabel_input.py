@@ -331,6 +331,19 @@ def test_constrained_best_against_enumeration(n_edges, rng):
         np.testing.assert_array_equal(scores.best(limits), outputs[values.argmax(axis=1)])
 
 
+def test_a_few_groups_of_many_labels_are_a_small_problem(rng):
+    unary = rng.normal(size=(20, 600))
+    scores = PairwiseScores(unary)
+    groups = LabelConstraints(1, exclusive=[(0, 1, 2)], implies=[(2, 3)])
+    found = scores.best(groups)
+    assert groups.admitted(found).all()
+    np.testing.assert_array_equal(found[:, 4:], unary[:, 4:] > 0)
+    outputs = np.array(list(product((0, 1), repeat=4)))
+    values = unary[:, :4] @ outputs.T
+    values[:, ~LabelConstraints(0, None, [(0, 1, 2)], [(2, 3)]).admitted(outputs)] = -np.inf
+    np.testing.assert_array_equal(found[:, :4], outputs[values.argmax(axis=1)])
+
+
 @pytest.mark.parametrize("n_edges", [0, 3])
 def test_marginals_against_enumeration(n_edges, rng):
     edges = np.array([[0, 1], [1, 2], [1, 3]])[:n_edges]

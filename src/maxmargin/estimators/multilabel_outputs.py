@@ -89,23 +89,8 @@ class PairwiseScores:
 
         Where ``time_limit`` seconds a row do not suffice, the best that was found, with a warning.
         """
-        from maxmargin.inference import label_sets
-
         limits = constraints or LabelConstraints()
-
-        def answer(unary: np.ndarray) -> Answer:
-            return label_sets.maximize(
-                unary,
-                self.edges,
-                self.pair,
-                at_least=limits.at_least,
-                at_most=limits.at_most,
-                exclusive=limits.exclusive,
-                implies=limits.implies,
-                time_limit=time_limit,
-            )
-
-        answers = self._for_each(answer, n_jobs)
+        answers = self._for_each(lambda unary: self._best_of(unary, limits, time_limit), n_jobs)
         missed = [each.bound - each.score for each in answers if each.exactness != Exactness.EXACT]
         if missed:
             warnings.warn(
@@ -117,6 +102,27 @@ class PairwiseScores:
             )
         found = [each.output for each in answers]
         return np.array(found, dtype=np.int32).reshape(self.unary.shape)
+
+    def _best_of(
+        self, unary: np.ndarray, limits: LabelConstraints, time_limit: float | None
+    ) -> Answer:
+        """Return the best label set of one row."""
+        from maxmargin.inference import label_sets
+
+        if len(self.edges) == 0 and not limits.only_counts:
+            found = _best_in_groups(unary, limits, time_limit)
+            if limits.admits(found.output):
+                return found
+        return label_sets.maximize(
+            unary,
+            self.edges,
+            self.pair,
+            at_least=limits.at_least,
+            at_most=limits.at_most,
+            exclusive=limits.exclusive,
+            implies=limits.implies,
+            time_limit=time_limit,
+        )
 
     def k_best(self, k: int, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best label sets of each row, (n, k, m), and their scores, (n, k)."""
@@ -160,3 +166,28 @@ class PairwiseScores:
             with ThreadPoolExecutor(min(n_jobs, len(starts))) as pool:
                 chunks = list(pool.map(serve, starts))
         return [each for chunk in chunks for each in chunk]
+
+
+def _best_in_groups(
+    unary: np.ndarray, limits: LabelConstraints, time_limit: float | None
+) -> Answer:
+    """Return the best label set without edges that satisfies all but the bounds on its size.
+
+    Labels of no group are decided by themselves, so that hundreds of labels with a few groups are a
+    problem of a few labels.
+    """
+    from maxmargin.inference import label_sets
+
+    tied = sorted({label for group in (*limits.exclusive, *limits.implies) for label in group})
+    place = {label: k for k, label in enumerate(tied)}
+    exclusive, implies = (
+        [tuple(place[label] for label in group) for group in groups]
+        for groups in (limits.exclusive, limits.implies)
+    )
+    small = label_sets.maximize(
+        unary[tied], exclusive=exclusive, implies=implies, time_limit=time_limit
+    )
+    output = (unary > 0.0).astype(np.int32)
+    output[tied] = small.output
+    score = float(unary[output == 1].sum())
+    return Answer(output, score, score + (small.bound - small.score), small.exactness)
