@@ -26,6 +26,7 @@ from maxmargin.generic import has, margin_error, maximize, output_cost, potentia
 from maxmargin.inference.label_graph import label_graph
 from maxmargin.inference.labels_program import LabelProgram
 from maxmargin.problem import Problem
+from maxmargin.search import Angular, ConvexHull, Profile
 from maxmargin.solvers import BlockFrankWolfe, run
 from maxmargin.structures import (
     IndependentLabels,
@@ -40,7 +41,7 @@ from maxmargin.structures.compiled import check_cost_fits
 from maxmargin.structures.labels_program import Part
 from maxmargin.structures.labels_relaxed import edge_twice, share_of, side_size
 from maxmargin.structures.user import Box
-from maxmargin.surrogates import MarginRescaling, MicroF1
+from maxmargin.surrogates import MarginRescaling, MicroF1, SlackRescaling
 from maxmargin.testing import all_outputs, optimum
 from maxmargin.testing.outputs import ENUMERATORS
 
@@ -577,6 +578,51 @@ def test_the_relaxed_optimum_is_above_the_integral_one():
         values[inference] = (result.primal, result.dual)
     assert values["relaxed"][1] >= values["listed"][1] - 1e-6
     assert values["relaxed"][0] == pytest.approx(values["relaxed_program"][0], rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_micro_f1_has_one_optimum_however_it_is_found():
+    Y = np.array([[1, 1, 0], [1, 0, -1], [0, 0, 0], [0, 1, 1]])
+    X = np.random.default_rng(2).normal(size=(4, 2))
+    surrogate, values = MicroF1(), []
+    for inference, search in (
+        ("tree", Profile()),
+        ("listed", Profile()),
+        ("relaxed", ConvexHull()),
+    ):
+        data = labels_data(X, Y, [(0, 1), (1, 2)], inference=inference)
+        cost = micro_f1_cost(data)
+        bound = search.bind(data, cost, surrogate)
+        _, result = trained(data, cost, surrogate.compiled(), tol=1e-3, search=bound)
+        assert result.is_certified
+        values.append(result.primal)
+    assert values == pytest.approx([values[0]] * len(values), rel=2e-3)
+
+
+def test_searches_of_the_relaxation_agree():
+    """Roof duality and a linear programme, by hull and by angles, at weights that know a little."""
+    rng = np.random.default_rng(0)
+    edges = [(0, 1), (1, 2), (0, 2)]
+    X, W = rng.normal(size=(6, 3)), rng.normal(size=(3, 3))
+    Y = (X @ W > 0.5).astype(int)
+    surrogate = SlackRescaling()
+    problems = []
+    for inference, search in (
+        ("relaxed", ConvexHull(integral=False)),
+        ("relaxed_program", ConvexHull(integral=False)),
+        ("relaxed_program", Angular()),
+    ):
+        data = labels_data(X, Y, edges, inference=inference, bias=False)
+        cost = tables("hamming", data)
+        bound = search.bind(data, cost, surrogate)
+        problems.append(
+            Problem(data, cost, surrogate.compiled(), 6, 0.1, search=bound, compile=False)
+        )
+    for scale in (0.0, 1.0, 3.0):
+        w = scale * np.concatenate([W.reshape(-1), rng.normal(size=3)])
+        found = np.array([problem.losses(w) for problem in problems])
+        assert found[1:, 0] == pytest.approx(np.tile(found[0, 0], (2, 1)), rel=1e-5, abs=1e-6)
+        assert found[:, 1] == pytest.approx(found[:, 0], rel=1e-5, abs=1e-6)
 
 
 # -- costs -----------------------------------------------------------------------------------------

@@ -42,6 +42,10 @@ from maxmargin.structures.labels_shared import (
 )
 from maxmargin.structures.user import Box
 
+#: A linear programme cannot tell a slope of 0, that of the truth, from one above it; so it is asked
+#: for this slope at least. What lies below it is worth less than this, (1 + h)^2 times.
+LEAST_SLOPE = 1e-7
+
 #: A slope oracle that meets a bound only up to rounding asks again without that label set; so often
 #: at most, before it says that there is none.
 MOST_BANS = 100
@@ -364,7 +368,8 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
     if isinstance(cost, MicroF1Cost):
         start -= 2.0 * truth.node.sum()
     rows = [(score, theta.pair, base - 1.0, np.inf)]
-    for slope, is_low in ((low, True), (high, False)):
+    least = low if data.is_integral else max(low, LEAST_SLOPE)
+    for slope, is_low in ((least, True), (high, False)):
         if np.isfinite(slope):  # g >= slope (1 + h), or <=
             edge = slope * (1.0 - base) - start
             bounds = (edge, np.inf) if is_low else (-np.inf, edge)
