@@ -342,7 +342,9 @@ def test_the_picture_has_what_it_promises():
     for place, query in enumerate(trace.queries):
         assert any(entry.startswith(f"{place + 1}.  ") for entry in entries), query
     assert ax.get_title(loc="left").startswith("Hull search, slack rescaling: ")
-    assert "all 32 outputs" in ax.get_title(loc="left")
+    hidden = np.count_nonzero(~shown | (points.g > right))
+    note = f" ({hidden} out of sight below)" if hidden else ""
+    assert ax.get_title(loc="left").endswith(f"all 32 outputs of one example{note}")
     render(ax.figure)
 
 

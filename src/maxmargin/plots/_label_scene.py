@@ -132,11 +132,13 @@ class Scene:
 
     def _which(self) -> str:
         points = self.points
+        is_hidden = (points.h + self.offset < self.y[0]) | (points.g > self.x[1])
+        hidden = f" ({grouped(int(is_hidden.sum()))} out of sight below)" if is_hidden.any() else ""
         if points.is_complete:
-            return f"all {grouped(points.n_outputs)} outputs of one example"
+            return f"all {grouped(points.n_outputs)} outputs of one example{hidden}"
         return (
             f"{grouped(len(points.h))} of {grouped(points.n_outputs)} outputs of one example: "
-            "near the hull"
+            f"near the hull{hidden}"
         )
 
 
