@@ -503,6 +503,11 @@ def test_eval_set_and_patience(data):
             np.eye(3, 17, dtype=int),
             r"cost='f1' with edges .* 17 labels.*The surrogate MicroF1",
         ),
+        (
+            {"cost": "zero_one", "pairwise": "full"},
+            np.eye(3, 17, dtype=int),
+            "inference='relaxed' has no oracle for the cost ZeroOne",
+        ),
         ({"classes": [0, 1]}, [[0], [1], [1, 7]], r"Y\[2\] has the label 7, which is none of"),
         ({"pairwise": [(0, 9)]}, [[0], [1], [0, 1]], r"pairwise\[0\] names the label 9, which is"),
         ({"pairwise": "star"}, [[0], [1], []], "pairwise='star' is not known"),

@@ -18,6 +18,7 @@ from maxmargin.estimators.labels import Labels
 from maxmargin.estimators.multilabel_costs import set_costs
 from maxmargin.estimators.multilabel_edges import (
     best_inference,
+    check_cost_fits,
     choose_inference,
     label_edges,
     label_groups,
@@ -249,6 +250,7 @@ warm_start, callbacks, verbose
             time_limit=self.oracle_time_limit if self.inference_ in PROGRAMS else None,
         )
         tables = label_tables(cost, self.classes_, matrix.cells)
+        check_cost_fits(self.inference_, cost, tables)
         return Training(data, tables, n_examples, weight)
 
     def _learn_layout(self, matrix: LabelMatrix, cost: Any) -> None:

@@ -12,6 +12,7 @@ from maxmargin.costs import InstanceF1
 from maxmargin.estimators.label_matrix import LabelMatrix
 from maxmargin.estimators.labels import Labels
 from maxmargin.estimators.settings import unknown
+from maxmargin.generic import has, maximize
 from maxmargin.inference.label_graph import label_graph
 from maxmargin.inference.labels_listed import MAX_LISTED
 from maxmargin.inference.labels_tree import find_cycle
@@ -178,3 +179,22 @@ def choose_inference(inference: Any, edges: np.ndarray, labels: Labels, cost: An
             f"{name!r}. The surrogate MicroF1 (surrogate='micro_f1', cost='hamming') stands for it."
         )
     return name
+
+
+def check_cost_fits(inference: str, cost: Any, tables: Any) -> None:
+    """Refuse a cost that an inference has no oracle for; say which have.
+
+    Examples
+    --------
+    >>> from maxmargin.costs import WholeCost, ZeroOne
+    >>> check_cost_fits("relaxed", ZeroOne(), WholeCost(np.ones(1)))
+    Traceback (most recent call last):
+    ValueError: inference='relaxed' has no oracle for the cost ZeroOne(). Inferences that have: ...
+    """
+    known: dict[str, type] = {**INFERENCES, **PROGRAMS}
+    fitting = [name for name, kind in known.items() if has(maximize, kind, type(tables))]
+    if inference not in fitting:
+        raise ValueError(
+            f"inference={inference!r} has no oracle for the cost {cost!r}. Inferences that have: "
+            f"{', '.join(fitting)}. Costs that fit all: hamming, class_weighted."
+        )

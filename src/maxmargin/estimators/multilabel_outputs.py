@@ -180,12 +180,11 @@ def _best_in_groups(
 
     tied = sorted({label for group in (*limits.exclusive, *limits.implies) for label in group})
     place = {label: k for k, label in enumerate(tied)}
-    exclusive, implies = (
-        [tuple(place[label] for label in group) for group in groups]
-        for groups in (limits.exclusive, limits.implies)
-    )
     small = label_sets.maximize(
-        unary[tied], exclusive=exclusive, implies=implies, time_limit=time_limit
+        unary[tied],
+        exclusive=[[place[label] for label in group] for group in limits.exclusive],
+        implies=[(place[a], place[b]) for a, b in limits.implies],
+        time_limit=time_limit,
     )
     output = (unary > 0.0).astype(np.int32)
     output[tied] = small.output
