@@ -37,6 +37,9 @@ from maxmargin.search.base import (
     remembered,
 )
 
+#: Bounds that exceed the best output by no more than this part of it do so by rounding.
+ROUNDING = 1e-14
+
 #: Over a relaxation outputs lie as dense as one likes, and angles get ever smaller: stop here.
 RELAXED_TOL = 1e-7
 
@@ -203,8 +206,8 @@ def _find(search, problem, i, desk, outputs, at):
     while n_angles > 0:
         n_angles = _open_widest(angles, n_angles)
         top, low, high = angles[TOP, n_angles], angles[LOW, n_angles], angles[HIGH, n_angles]
-        if top <= best * (1.0 + search.tol) or n_calls >= search.max_calls:
-            bound = top
+        if top <= best * (1.0 + max(search.tol, ROUNDING)) or n_calls >= search.max_calls:
+            bound = top if top > best * (1.0 + ROUNDING) else best
             break
         lam = first_tilt if low == 0.0 or high == math.inf else 1.0 / math.sqrt(low * high)
         here = n_found * size

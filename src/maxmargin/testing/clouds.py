@@ -12,7 +12,8 @@ many calls, depends on the search alone.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -41,6 +42,9 @@ from maxmargin.generic import (
     workspace,
 )
 from maxmargin.problem import Problem
+
+#: h and g of points.
+Cloud: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 #: Clouds with more different costs than this have no profile.
 MAX_LEVELS = 64
@@ -133,6 +137,113 @@ def cloud_problem(
     )
     problem.weights = weights
     return problem
+
+
+def random_clouds(
+    kind: str, n_clouds: int, seed: int = 0, most: int = 60
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return h and g of clouds of up to ``most`` points, for slack rescaling to be searched on.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `CLOUDS`.
+    n_clouds, seed : int
+    most : int, default=60
+
+    Examples
+    --------
+    >>> h, g = random_clouds("integer", 2)
+    >>> [len(points) for points in h] == [len(points) for points in g]
+    True
+    """
+    rng = np.random.default_rng(seed)
+    drawn = [CLOUDS[kind](int(rng.integers(1, most + 1)), rng) for _ in range(n_clouds)]
+    return [h for h, _ in drawn], [g for _, g in drawn]
+
+
+def _gauss(n: int, rng: np.random.Generator) -> Cloud:
+    return rng.normal(size=n), np.abs(rng.normal(size=n))
+
+
+def _antidiagonal(n: int, rng: np.random.Generator) -> Cloud:
+    t = 3.0 * rng.random(n)
+    return 2.0 - t + 0.3 * rng.normal(size=n), np.abs(t + 0.3 * rng.normal(size=n))
+
+
+def _hyperbola(n: int, rng: np.random.Generator) -> Cloud:
+    # Under the hull all points but two, all of nearly the same psi.
+    t = np.exp(rng.normal(size=n))
+    return t - 1.0, (1.0 - 0.1 * rng.random(n)) / t
+
+
+def _integer(n: int, rng: np.random.Generator) -> Cloud:
+    return rng.integers(-3, 4, size=n).astype(float), rng.integers(0, 5, size=n).astype(float)
+
+
+def _rays(n: int, rng: np.random.Generator) -> Cloud:
+    # 1 + h and g are powers of two, so that angles are often cut right through points.
+    return 2.0 ** rng.integers(-3, 4, size=n) - 1.0, 2.0 ** rng.integers(-3, 4, size=n)
+
+
+def _unviolated(n: int, rng: np.random.Generator) -> Cloud:
+    return -1.0 - 5.0 * rng.random(n), 4.0 * rng.random(n)
+
+
+def _equal(n: int, rng: np.random.Generator) -> Cloud:
+    return np.full(n, rng.normal()), np.full(n, abs(rng.normal()))
+
+
+#: Ways to draw a cloud of so many points.
+CLOUDS: dict[str, Callable[[int, np.random.Generator], Cloud]] = {
+    "gauss": _gauss,
+    "antidiagonal": _antidiagonal,
+    "hyperbola": _hyperbola,
+    "integer": _integer,
+    "rays": _rays,
+    "unviolated": _unviolated,
+    "equal": _equal,
+}
+
+
+class SearchRecord(NamedTuple):
+    """How a search did on clouds: calls a search, how often it missed the maximum, and by how much.
+
+    ``ratio`` is the mean of psi found / largest psi, ``excess`` that of bound / largest psi.
+    """
+
+    calls: float
+    warm_calls: float
+    missed: float
+    ratio: float
+    excess: float
+
+
+def search_record(h: Any, g: Any, surrogate: Any, search: Any, **options: Any) -> SearchRecord:
+    """Run a search over clouds, twice (the second time it remembers), and compare it with the best.
+
+    Examples
+    --------
+    >>> from maxmargin.search import Angular
+    >>> from maxmargin.surrogates import SlackRescaling
+    >>> clouds = random_clouds("rays", 5)
+    >>> search_record(*clouds, SlackRescaling(), Angular(), compile=False).missed
+    0.0
+    """
+    problem = cloud_problem(h, g, surrogate, search, **options)
+    losses, bounds = problem.losses(problem.weights)
+    calls = problem.n_oracle_calls
+    problem.losses(problem.weights)
+    best = best_psi(h, g, surrogate)
+    some = best > 0.0
+    ratio = losses[some] / best[some]
+    return SearchRecord(
+        calls / len(best),
+        (problem.n_oracle_calls - calls) / len(best),
+        float(np.mean(losses < best * (1.0 - 1e-9))),
+        float(ratio.mean()) if some.any() else 1.0,
+        float((bounds[some] / best[some]).mean()) if some.any() else 1.0,
+    )
 
 
 def best_psi(h: Any, g: Any, surrogate: Any) -> np.ndarray:
