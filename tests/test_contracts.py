@@ -75,8 +75,13 @@ def fitting_cases(*surrogates):
 @pytest.mark.parametrize("case", list(fitting_cases("margin")), ids=str)
 def test_what_fits_meets_the_contract(case):
     """Bounds around the optimum, closing gap, repeatable, resumable; compiled and uncompiled."""
-    problem = case.problem()
-    assert problem.is_compiled == (case.structure != "user")
+    # Of the many kinds of label sets one solver with one cost is compiled: every solver with every
+    # cost would take longer than all other tests. Uncompiled it is the same source.
+    compile = not case.structure.startswith("multilabel") or (
+        case.cost == "hamming" and case.solver == "bcfw"
+    )
+    problem = case.problem(compile=compile)
+    assert problem.is_compiled == (compile and case.structure != "user")
     is_exact = "convex" in SOLVERS[case.solver].needs
     check_solver(SOLVERS[case.solver](), problem, max_iter=2000 if is_exact else 200)
 
