@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxmargin.generic import psi
+from maxmargin.generic import find, potentials, psi
 from maxmargin.search import (
     SEARCHES,
     Angular,
     BinarySearch,
     Bisecting,
     ConvexHull,
-    Profile,
     SarawagiGupta,
 )
 from maxmargin.surrogates import (
@@ -53,6 +52,12 @@ SURROGATES = [
 BY_LIST = ConvexHull(fallback="k_best")
 BY_LEVEL = ConvexHull(fallback="profile")
 ON_HULL = ConvexHull(integral=False)
+
+
+def clouds_of(h, g, surrogate, search, **options):
+    """Return a problem; what stops on the hull runs as Python, where the others are compiled."""
+    stops = isinstance(search, ConvexHull) and not search.integral
+    return cloud_problem(h, g, surrogate, search, compile=not stops, **options)
 
 
 def assert_exact(problem, best):
@@ -106,9 +111,9 @@ def label_sets(n_clouds, rng):
 
 
 def test_the_hull_search_is_exact_for_micro_f1(rng):
-    h, g, truth_g = label_sets(1000, rng)
+    h, g, truth_g = label_sets(500, rng)
     for search in (ON_HULL, BY_LIST):
-        problem = cloud_problem(h, g, MicroF1(), search, truth_g=truth_g)
+        problem = clouds_of(h, g, MicroF1(), search, truth_g=truth_g)
         assert_exact(problem, best_psi(h, g, MicroF1()))
         assert problem.n_oracle_calls <= 4 * len(h)
 
@@ -167,7 +172,7 @@ def test_psi_may_be_too_small_to_tell_apart():
 @pytest.mark.parametrize("kind", CLOUDS)
 def test_plain_queries_find_the_best_corner(kind, search):
     h, g = random_clouds(kind, 200, seed=3)
-    problem = cloud_problem(h, g, SLACK, search)
+    problem = clouds_of(h, g, SLACK, search)
     losses, bounds = problem.losses(problem.weights)
     corner, best = best_on_hull(h, g, SLACK), best_psi(h, g, SLACK)
     np.testing.assert_allclose(losses, corner, rtol=1e-9, atol=1e-12)
@@ -188,7 +193,7 @@ def densest(h, g, surrogate):
 def test_the_bound_is_the_largest_psi_on_the_hull(surrogate):
     for kind in ("gauss", "antidiagonal"):
         h, g = random_clouds(kind, 12, seed=4)
-        problem = cloud_problem(h, g, surrogate, ON_HULL)
+        problem = clouds_of(h, g, surrogate, ON_HULL)
         bounds = problem.losses(problem.weights)[1]
         expected = [densest(*cloud, surrogate) for cloud in zip(h, g, strict=True)]
         np.testing.assert_allclose(bounds, expected, rtol=1e-4)
@@ -196,10 +201,12 @@ def test_the_bound_is_the_largest_psi_on_the_hull(surrogate):
 
 def test_steps_of_the_cost_sharpen_the_bound():
     h, g = random_clouds("integer", 400, seed=5)
-    plain, sharp = (search_record(h, g, SLACK, ON_HULL, step=step) for step in (0.0, 1.0))
+    plain, sharp = (
+        search_record(h, g, SLACK, ON_HULL, step=step, compile=False) for step in (0.0, 1.0)
+    )
     assert sharp.excess < plain.excess
     best = best_psi(h, g, SLACK)
-    problem = cloud_problem(h, g, SLACK, ON_HULL, step=1.0)
+    problem = clouds_of(h, g, SLACK, ON_HULL, step=1.0)
     assert (problem.losses(problem.weights)[1] >= best * (1.0 - 1e-9)).all()
 
 
@@ -223,7 +230,7 @@ def test_steps_of_the_cost_sharpen_the_bound():
 def test_whoever_stops_early_says_how_much_may_be_missing(search):
     for kind in ("antidiagonal", "hyperbola", "integer", "unviolated"):
         h, g = random_clouds(kind, 100, seed=6)
-        problem = cloud_problem(h, g, SLACK, search)
+        problem = clouds_of(h, g, SLACK, search)
         best = best_psi(h, g, SLACK)
         for _ in range(2):
             losses, bounds = problem.losses(problem.weights)
@@ -239,7 +246,7 @@ def test_whoever_stops_early_says_how_much_may_be_missing(search):
 def calls_of_each(h, g, search):
     counts = []
     for cloud in zip(h, g, strict=True):
-        problem = cloud_problem(*([values] for values in cloud), SLACK, search)
+        problem = clouds_of(*([values] for values in cloud), SLACK, search)
         problem.losses(problem.weights)
         counts.append(problem.n_oracle_calls)
     return np.array(counts)
@@ -258,7 +265,7 @@ def test_calls_are_bounded_by_the_number_of_outputs(kind):
 def test_mean_calls_are_those_of_the_table():
     h, g = random_clouds("gauss", 300, seed=8)
     calls = {
-        search.name: search_record(h, g, SLACK, search).calls
+        search.name: search_record(h, g, SLACK, search, compile=search is not ON_HULL).calls
         for search in (SarawagiGupta(), BinarySearch(), Bisecting(), Angular(), ON_HULL)
     }
     assert calls["hull"] < 3.5
@@ -278,10 +285,10 @@ def test_mean_calls_are_those_of_the_table():
 @pytest.mark.parametrize("search", [Angular(), BY_LIST, Bisecting(), ON_HULL], ids=repr)
 def test_a_warm_start_changes_calls_only(search, rng):
     h, g = random_clouds("gauss", 200, seed=9)
-    warm = cloud_problem(h, g, SLACK, search)
+    warm = clouds_of(h, g, SLACK, search)
     for step in range(4):
         w = warm.weights + 0.05 * step * rng.normal(size=warm.n_weights)
-        cold = cloud_problem(h, g, SLACK, search)
+        cold = clouds_of(h, g, SLACK, search)
         found, expected = warm.losses(w), cold.losses(w)
         if search is ON_HULL:  # an output under the hull may be remembered, and is as good
             assert (found[0] >= expected[0] * (1.0 - 1e-9)).all()
@@ -295,7 +302,7 @@ def test_a_warm_start_changes_calls_only(search, rng):
 
 def test_an_unchanged_hull_takes_one_call():
     h, g = random_clouds("gauss", 200, seed=10)
-    assert search_record(h, g, SLACK, ON_HULL).warm_calls == 1.0
+    assert search_record(h, g, SLACK, ON_HULL, compile=False).warm_calls == 1.0
 
 
 @pytest.mark.parametrize("search", [SEARCHES[name]() for name in SEARCHES], ids=repr)
@@ -324,18 +331,7 @@ def test_without_warm_start_nothing_is_kept():
 
 
 @pytest.mark.parametrize(
-    "search",
-    [
-        Profile(),
-        Angular(),
-        BY_LIST,
-        BY_LEVEL,
-        ON_HULL,
-        Bisecting(),
-        BinarySearch(),
-        SarawagiGupta(),
-    ],
-    ids=repr,
+    "search", [Angular(), BY_LIST, BY_LEVEL, Bisecting(), SarawagiGupta()], ids=repr
 )
 def test_python_and_compiled_code_agree(search):
     h, g = random_clouds("integer", 40, seed=13)
@@ -368,8 +364,6 @@ def test_a_known_slack_sets_what_is_looked_for():
     h, g = random_clouds("gauss", 200, seed=14)
     problem = cloud_problem(h, g, SLACK, SarawagiGupta(), compile=False)
     desk, best = problem.desk(), best_psi(h, g, SLACK)
-    from maxmargin.generic import find, potentials
-
     n_violated = n_found = 0
     for i in range(len(h)):
         potentials(problem.view.data, i, problem.weights, 1.0, desk.theta)

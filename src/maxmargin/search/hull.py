@@ -417,7 +417,7 @@ def _find(search, problem, i, desk, outputs, at):
     counts[:] = 0
     centre, other = -1, -1
     lam, top, share, bound = 0.0, 0.0, 0.0, 0.0
-    is_written, is_best = False, False
+    is_written, is_best, is_uncut = False, False, False
     while True:
         # The next output: the true one, one remembered, one of the fallback, or one asked for.
         new = counts[N_POINTS]
@@ -435,6 +435,9 @@ def _find(search, problem, i, desk, outputs, at):
             is_first = is_first and not core.is_ratio
             if is_first:
                 lam = math.inf
+            elif is_uncut:
+                most = kept.numbers[i]
+                lam = contour_tilt(surrogate, 0.0, most) if most > 0.0 else 0.0
             if lam == math.inf:
                 score_scale = 0.0
             else:
@@ -474,7 +477,9 @@ def _find(search, problem, i, desk, outputs, at):
         scale += score_scale * abs(h) + cost_scale * abs(g)
         rise = value - (score_scale * h + cost_scale * g)
         is_done = (n_chain < 0 or rise <= ROUNDING * scale) and not is_first
-        if not is_done and counts[N_LINES] < core.max_calls:
+        # A line above all costs alone is no bound, where no other follows from what was found.
+        is_uncut = counts[IS_BOUNDED] == 1 and counts[N_LINES] == 1 and lam == math.inf
+        if (not is_done or is_uncut) and counts[N_LINES] < core.max_calls:
             continue
 
         # The largest psi on the hull, or else below the lines.
