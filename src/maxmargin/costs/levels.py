@@ -31,6 +31,5 @@ def steps_of(prices: np.ndarray) -> tuple[np.ndarray, float]:
             return np.rint(prices / unit).astype(np.int32), float(unit)
     raise ValueError(
         f"the prices {', '.join(f'{price:g}' for price in positive[:5])} are no multiples of one "
-        "step, so that the cost has no equally spaced levels, which a profile needs. Searches that "
-        "need none: 'hull'."
+        "step, so that the cost has no equally spaced levels."
     )

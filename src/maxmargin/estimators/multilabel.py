@@ -261,6 +261,11 @@ warm_start, callbacks, verbose
         self.universal_labels_ = [x for x in matrix.never(0) if x not in self.missing_labels_]
         self._edges = label_edges(self.pairwise, matrix)
         self.inference_ = choose_inference(self.inference, self._edges, self._labels, cost)
+        if self.oracle_time_limit is not None and self.inference_ not in PROGRAMS:
+            raise ValueError(
+                f"oracle_time_limit is for programmes ({', '.join(PROGRAMS)}), but inference is "
+                f"{self.inference_!r}, which needs none."
+            )
 
     def _see(self, matrix: LabelMatrix) -> None:
         """Take note of the labels that occur in a further batch."""

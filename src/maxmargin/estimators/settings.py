@@ -62,7 +62,11 @@ def resolve_surrogate(value: Any) -> Surrogate:
 
 def resolve_search(value: Any) -> Search | str:
     """Return the search that a parameter stands for; "auto" stays a word until data are known."""
-    return value if value == "auto" else resolve("search", value, SEARCHES, "bind")
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, str) and value not in SEARCHES:
+        raise unknown("search", value, {"auto": None} | SEARCHES)
+    return resolve("search", value, SEARCHES, "bind")
 
 
 def resolve_solver(value: Any) -> Solver:

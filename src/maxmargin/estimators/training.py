@@ -69,7 +69,9 @@ class Training:
                 f"surrogate={surrogate!r} is for label sets (MultilabelSVM) only, not for "
                 f"{type(self.data).__name__}."
             )
-        counts = isinstance(self.cost, LabelCost) and (self.cost.price == 1.0).all()
+        counts = isinstance(self.cost, LabelCost) and all(
+            (numbers == 1.0).all() for numbers in self.cost
+        )
         if not (counts or isinstance(self.cost, F1Cost)):
             raise ValueError(
                 f"surrogate={surrogate!r} has a cost of its own, 1 - F1, so that another would be "

@@ -41,10 +41,10 @@ __all__ = [
     "max_marginals",
     "maximize",
     "path_max_marginals",
-    "profile_path",
-    "profile_scores",
     "path_score",
     "profile",
+    "profile_path",
+    "profile_scores",
     "score",
 ]
 

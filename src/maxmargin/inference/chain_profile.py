@@ -89,10 +89,11 @@ def profile_path(unary, transitions, end, step, reach, delta, level, score, path
     label = c = 0
     for k in range(n_labels):
         before = level - step[last, k]
-        if before >= 0 and before <= reach[last]:
-            if (delta[last, before, k] + unary[last, k]) + end[k] == score:
-                label, c = k, before
-                break
+        if before < 0 or before > reach[last]:
+            continue
+        if (delta[last, before, k] + unary[last, k]) + end[k] == score:
+            label, c = k, before
+            break
     path[last] = label
     for t in range(last, 0, -1):
         # As in best_path, the recorded maximum is one of these sums to the last bit.
@@ -100,8 +101,9 @@ def profile_path(unary, transitions, end, step, reach, delta, level, score, path
         target = delta[t, c, after]
         for j in range(n_labels):
             before = c - step[t - 1, j]
-            if before >= 0 and before <= reach[t - 1]:
-                if (delta[t - 1, before, j] + unary[t - 1, j]) + transitions[j, after] == target:
-                    label, c = j, before
-                    break
+            if before < 0 or before > reach[t - 1]:
+                continue
+            if (delta[t - 1, before, j] + unary[t - 1, j]) + transitions[j, after] == target:
+                label, c = j, before
+                break
         path[t - 1] = label

@@ -196,7 +196,7 @@ def _find(search, problem, i, desk, outputs, at):
             best, best_slope, best_error, place = value, slope, error, 0
             first_tilt = (1.0 + error) / g
 
-    bound = 0.0
+    bound = left = 0.0
     n_calls = 0
     n_angles = 1
     angles[TOP, 0] = math.inf
@@ -227,7 +227,11 @@ def _find(search, problem, i, desk, outputs, at):
         n_found += 1
         if value > 0.0 and g > 0.0:
             n_angles = _split(angles, n_angles, lam, 1.0 + error, g, best)
+        else:  # an oracle's rounding: nothing to split by, but a line that bounds the angle
+            line = max(1.0 + error + lam * g, 0.0)
+            left = max(left, min(top, line * line / (4.0 * lam)))
 
+    bound = max(bound, left)
     if place < 0:
         copy_output(size, kept.truths, start, outputs, at)
     else:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.generic import is_relaxed, oracles, profile_price
+from maxmargin.generic import has, is_relaxed, oracles, profile_levels, profile_price
 from maxmargin.search.base import Search
 from maxmargin.search.direct import Direct
 from maxmargin.search.hull import ConvexHull
 from maxmargin.search.profile import Profile
-from maxmargin.surrogates import SlackRescaling, Surrogate
+from maxmargin.surrogates import BetaScaling, GeneralizedScaling, SlackRescaling, Surrogate
 
 #: A profile that takes the time of more calls of the oracle than this loses to a hull search that
 #: starts from the labels of the last pass (measured on handwritten words and on chunking).
@@ -50,7 +50,9 @@ def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any
         from maxmargin.search import SEARCHES
 
         fitting = [
-            name for name, kind in SEARCHES.items() if not why_not(kind(), surrogate, data, cost)
+            name
+            for name, kind in SEARCHES.items()
+            if not kind.needs_slack and not why_not(kind(), surrogate, data, cost)
         ]
         raise ValueError(
             f"search={search!r} {reason}. Searches that fit: {', '.join(fitting) or 'none'}."
@@ -59,12 +61,25 @@ def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any
 
 def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
     """Return why a search does not fit, or nothing where it does."""
-    if search.surrogates == "slack" and not isinstance(surrogate, SlackRescaling):
+    if search.surrogates == "slack" and not _is_slack(surrogate):
         return f"is for slack rescaling only, not for {type(surrogate).__name__}"
     missing = search.needs - oracles(data, cost)
     if not missing:
         return ""
+    if "profile" in missing and has(profile_levels, type(data), type(cost)):
+        try:
+            profile_levels(data, cost)
+        except ValueError as error:
+            return f"needs a profile, but {str(error).rstrip('.')}"
     return (
         f"needs the oracle {sorted(missing)[0]!r}, which {type(data).__name__} with "
         f"{type(cost).__name__} does not have"
+    )
+
+
+def _is_slack(surrogate: Surrogate) -> bool:
+    """Tell whether psi = (h + 1) g, by whatever name."""
+    return isinstance(surrogate, SlackRescaling) or surrogate in (
+        BetaScaling(1.0),
+        GeneralizedScaling(1.0, 1.0),
     )

@@ -84,9 +84,11 @@ class NSlack(Solver):
         w = state.w.copy()
         dual = dual_value(problem, state.blocks, w)
         primal, n_added = self._add_violated(problem, state, w, dual)
+        # What was found: of a bound above it no plane comes, however sharp the master.
+        found = primal.value - primal.excess
         # Where the oracle had nothing new to say, the master is all there is to improve.
         n_sweeps = self.max_inner if n_added else 100 * self.max_inner
-        self._solve_master(problem, state, self.accuracy * (primal.value - dual), n_sweeps, rng)
+        self._solve_master(problem, state, self.accuracy * (found - dual), n_sweeps, rng)
         state.n_passes += 1
         dual = dual_value(problem, state.blocks, state.w)
         return Progress(dual=dual, primal=primal.value, excess=primal.excess, w=w)
@@ -107,7 +109,8 @@ class NSlack(Solver):
         weight = problem.view.weight
         primal = problem.regularized(problem.mean_loss(losses, bounds), w)
         # Without a dual at w every violated plane is welcome.
-        slack = 0.0 if dual is None else self.accuracy * max(primal.value - dual, 0.0)
+        gap = primal.value - primal.excess - (0.0 if dual is None else dual)
+        slack = 0.0 if dual is None else self.accuracy * max(gap, 0.0)
         chosen = weight * excess > slack
         state.replace_blocks(make_room(problem, blocks, chosen.astype(np.int64)))
         add = problem.bind(add_chosen)
@@ -195,11 +198,12 @@ def find_violated(
             known = plane if plane > known else known
         desk.slack[0] = known
         value, slope, h, bound = find(problem.search, problem, i, desk, outputs, places[i])
-        losses[i] = value if value > 0.0 else 0.0
-        bounds[i] = bound if bound > losses[i] else losses[i]
+        # The planes of outputs found before are losses too, which a search may have missed.
+        losses[i] = max(value, known)
+        bounds[i] = max(bound, losses[i])
         slopes[i] = slope
         offsets[i] = value - slope * h
-        excess[i] = losses[i] - known
+        excess[i] = value - known
 
 
 @jitable

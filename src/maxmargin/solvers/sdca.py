@@ -249,7 +249,8 @@ class SDCA(Solver):
         dual, estimate = dual_value(problem, state), whole / n
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
-            return Progress(dual, estimate, primal=problem.primal(w), w=w)
+            primal, excess = problem.assess(w)
+            return Progress(dual, estimate, primal=primal, w=w, excess=excess)
         return Progress(dual, estimate)
 
     def _pass(

@@ -24,6 +24,7 @@ from maxmargin.generic import (
     maximize_bounded,
     mix,
     n_weights,
+    oracles,
     output_cost,
     output_size,
     output_sizes,
@@ -295,7 +296,11 @@ def _answer(data, cost, i, theta, score_scale, cost_scale, banned=()):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     added, price = _gains(data, cost, i)
     unary = score_scale * (theta.unary[0] + added) + cost_scale * price
-    return data.solve(i, unary, score_scale * theta.pair, banned=banned)
+    pair = score_scale * theta.pair
+    answer = data.solve(i, unary, pair, banned=banned)
+    # Where the time was too short for a bound there is still that of every weight on its own.
+    most = float(np.maximum(unary, 0.0).sum() + np.maximum(pair, 0.0).sum())
+    return answer._replace(bound=min(answer.bound, most))
 
 
 @implements_each(maximize_bounded, BOTH, *ADDITIVE)
@@ -339,6 +344,14 @@ def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
     _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at)
 
 
+@implements_each(oracles, BOTH)
+def _oracles(data, cost):
+    named = oracles.__wrapped__(data, cost)
+    # A programme that is cut short may have missed a better output, or that there is one at all:
+    # only `maximize_bounded` can say so.
+    return named if data.time_limit is None else named - {"k_best", "constrained"}
+
+
 @implements_each(k_best_room, (ProgramLabels,), *ADDITIVE)
 def _k_best_room(data, cost, k):
     return np.zeros(0)
@@ -367,8 +380,10 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
     start = -float(price @ truth.node)
     if isinstance(cost, MicroF1Cost):
         start -= 2.0 * truth.node.sum()
-    rows = [(score, theta.pair, base - 1.0, np.inf)]
-    least = low if data.is_integral else max(low, LEAST_SLOPE)
+    # A relaxation attains its ends, where an angle would not shrink: it is kept off them.
+    edge_off = 0.0 if data.is_integral else LEAST_SLOPE
+    rows = [(score, theta.pair, base - 1.0 + edge_off, np.inf)]
+    least = max(low, edge_off)
     for slope, is_low in ((least, True), (high, False)):
         if np.isfinite(slope):  # g >= slope (1 + h), or <=
             edge = slope * (1.0 - base) - start
@@ -394,4 +409,7 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
             if slope > low and (slope < high or (is_closed and slope == high)):
                 return True
         bans.append(part.node)
-    return False
+    raise RuntimeError(
+        f"More than {MOST_BANS} label sets of example {i} lie on the bounds of one angle: the "
+        "angular search cannot tell them apart by programmes. Choose search='hull'."
+    )
