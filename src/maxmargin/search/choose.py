@@ -52,7 +52,7 @@ def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any
         fitting = [
             name
             for name, kind in SEARCHES.items()
-            if not kind.needs_slack and not why_not(kind(), surrogate, data, cost)
+            if not kind().needs_slack and not why_not(kind(), surrogate, data, cost)
         ]
         raise ValueError(
             f"search={search!r} {reason}. Searches that fit: {', '.join(fitting) or 'none'}."
