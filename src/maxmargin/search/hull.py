@@ -66,8 +66,9 @@ from maxmargin.search.points import (
 #: Outputs remembered of an example: the ends of the last edge, and the best.
 N_REMEMBERED = 3
 
-#: A profile that takes the time of more calls of the oracle than this loses to the k best.
-DEAREST_PROFILE = 20.0
+#: Above the time of so many calls of the oracle a profile is too dear, though it never fails, which
+#: the k best may do.
+DEAREST_PROFILE = 200.0
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,8 @@ class ConvexHull:
         is_ratio = getattr(surrogate, "criteria", "cost") == "micro_f1"
         steps = None if is_ratio or is_relaxed(type(data)) else cost_step(data, cost)
         steps = np.zeros(len(kept.starts)) if steps is None else np.array(steps, dtype=np.float64)
-        core = HullCore(kept, self.max_calls, int(is_ratio), steps)
+        luck = np.zeros((len(kept.starts), 2), dtype=np.int64)
+        core = HullCore(kept, self.max_calls, int(is_ratio), steps, luck)
         offered = oracles(data, cost)
         if not self.integral or is_relaxed(type(data)):
             return HullSearch(core)
@@ -169,6 +171,8 @@ class HullCore(NamedTuple):
     max_calls: int
     is_ratio: int  # Micro-F1, where g < 0
     steps: Any  # (n_examples,): what the costs are multiples of, or 0
+    luck: Any  # (n_examples, 2) int64: searches in a row that needed the fallback, and how many of
+    # the next ones are to go to it at once
 
 
 class HullSearch(NamedTuple):
@@ -270,7 +274,7 @@ def _list_search_room(search, problem):
 @implements(memory, HullThenProfile)
 @implements(memory, HullThenList)
 def _memory(search):
-    return remembered(search.core.recall)
+    return {**remembered(search.core.recall), "luck": search.core.luck}
 
 
 # -- where the three differ: when an output under the hull may be better than all corners ----------
@@ -282,7 +286,8 @@ def _go_on(search, problem, i, desk, most, h, g):
 
     Returns whether one was written, at the next free place of desk.room.labels; whether that, or
     the best one known, is the best of all; and a point whose psi no output exceeds. ``most`` is the
-    largest cost.
+    largest cost. A fallback that needs nothing of what the hull search has found may note in
+    ``search.core.luck`` that it is to be called at once the next time.
     """
 
 
@@ -305,6 +310,15 @@ def _take_best_level(search, problem, i, desk, most, h, g):
             if order > top:
                 top = order
                 best = level
+    # Near the optimum most outputs of an example have psi around 0, and the hull search always ends
+    # on an edge from the true output, so that it is worth a trial only now and then.
+    luck = search.core.luck
+    if luck[i, 1] > 0:
+        luck[i, 1] -= 1
+    elif search.core.recall.is_warm:
+        # In a row: none, 1, 2, 4, 8, 8, ...
+        luck[i, 0] = min(luck[i, 0] + 1, 5)
+        luck[i, 1] = (1 << luck[i, 0]) // 4
     if best >= 0:
         at = room.ints[COUNTS, N_POINTS] * room.stride
         profile_output(data, cost, i, theta, own, best, room.labels, at)
@@ -459,46 +473,51 @@ def _find(search, problem, i, desk, outputs, at):
         n_chain = insert_point(points, chain, counts[N_CHAIN], new)
         if n_chain > 0:
             counts[N_CHAIN] = n_chain
-        if new < n_seeds:
+        if new + 1 < n_seeds or (new + 1 == n_seeds and core.luck[i, 1] == 0):
             continue
 
-        # What the query says of all outputs.
-        value = score_scale * h + cost_scale * g
-        scale = score_scale * abs(h) + cost_scale * abs(g)
-        if top > value + ROUNDING * scale:
-            counts[IS_BOUNDED] = 1
-        top = max(top, value)
-        lines[TILT, counts[N_LINES]] = lam
-        lines[TOP, counts[N_LINES]] = top
-        counts[N_LINES] += 1
-        if lam == math.inf:
-            kept.numbers[i] = top
-        h, g = points[H, centre], points[G, centre]
-        scale += score_scale * abs(h) + cost_scale * abs(g)
-        rise = value - (score_scale * h + cost_scale * g)
-        is_done = (n_chain < 0 or rise <= ROUNDING * scale) and not is_first
-        # A line above all costs alone is no bound, where no other follows from what was found.
-        is_uncut = counts[IS_BOUNDED] == 1 and counts[N_LINES] == 1 and lam == math.inf
-        if (not is_done or is_uncut) and counts[N_LINES] < core.max_calls:
-            continue
+        if new + 1 == n_seeds:
+            # Straight to the fallback. The ends of the edge are those remembered.
+            centre, other = min(1, n_seeds - 1), (2 if n_seeds > 2 else -1)
+        else:
+            # What the query says of all outputs.
+            value = score_scale * h + cost_scale * g
+            scale = score_scale * abs(h) + cost_scale * abs(g)
+            if top > value + ROUNDING * scale:
+                counts[IS_BOUNDED] = 1
+            top = max(top, value)
+            lines[TILT, counts[N_LINES]] = lam
+            lines[TOP, counts[N_LINES]] = top
+            counts[N_LINES] += 1
+            if lam == math.inf:
+                kept.numbers[i] = top
+            h, g = points[H, centre], points[G, centre]
+            scale += score_scale * abs(h) + cost_scale * abs(g)
+            rise = value - (score_scale * h + cost_scale * g)
+            is_done = (n_chain < 0 or rise <= ROUNDING * scale) and not is_first
+            # A line above all costs alone is no bound, where no other follows from what was found.
+            is_uncut = counts[IS_BOUNDED] == 1 and counts[N_LINES] == 1 and lam == math.inf
+            if (not is_done or is_uncut) and counts[N_LINES] < core.max_calls:
+                continue
 
-        # The largest psi on the hull, or else below the lines.
-        if not is_done or counts[IS_BOUNDED] == 1:
-            most = kept.numbers[i]
-            h, g = _limit(surrogate, points, lines, counts[N_LINES], most, core.is_ratio)
-        elif other >= 0:
-            share = best_share(surrogate, points, centre, other)
-            h += share * (points[H, other] - h)
-            g += share * (points[G, other] - g)
-        if core.steps[i] > 0.0 and not is_settled(surrogate, points[ORDER, counts[BEST]], h, g):
-            low, high = 0.0, kept.numbers[i]
-            if share > 0.0:
-                low = min(points[G, centre], points[G, other])
-                high = max(points[G, centre], points[G, other])
-            g = best_level(surrogate, lines, counts[N_LINES], core.steps[i], low, high)
-            h = lowest_line(lines, counts[N_LINES], g)
-        if is_settled(surrogate, points[ORDER, counts[BEST]], h, g):
-            break
+            # The largest psi on the hull, or else below the lines.
+            if not is_done or counts[IS_BOUNDED] == 1:
+                most = kept.numbers[i]
+                h, g = _limit(surrogate, points, lines, counts[N_LINES], most, core.is_ratio)
+            elif other >= 0:
+                share = best_share(surrogate, points, centre, other)
+                h += share * (points[H, other] - h)
+                g += share * (points[G, other] - g)
+            if core.steps[i] > 0.0 and not is_settled(surrogate, points[ORDER, counts[BEST]], h, g):
+                low, high = 0.0, kept.numbers[i]
+                if share > 0.0:
+                    low = min(points[G, centre], points[G, other])
+                    high = max(points[G, centre], points[G, other])
+                g = best_level(surrogate, lines, counts[N_LINES], core.steps[i], low, high)
+                h = lowest_line(lines, counts[N_LINES], g)
+            if is_settled(surrogate, points[ORDER, counts[BEST]], h, g):
+                core.luck[i, 0] = 0
+                break
         is_written, is_best, h, g = _go_on(search, problem, i, desk, kept.numbers[i], h, g)
         if not is_best:
             bound = psi(surrogate, h, g)[0]
