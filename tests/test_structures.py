@@ -259,7 +259,8 @@ def test_the_check_compares_compiled_code_with_python(monkeypatch):
 
     class Tilted(real):
         def losses(self, w):
-            return super().losses(w) + (1e-3 if self.is_compiled else 0.0)
+            losses, bounds = super().losses(w)
+            return losses + (1e-3 if self.is_compiled else 0.0), bounds
 
     monkeypatch.setattr(structure_checks, "Problem", Tilted)
     with pytest.raises(AssertionError, match=r"in Python but .* compiled"):

@@ -166,7 +166,7 @@ def grouped(count: int) -> str:
     """Spell a count.
 
     >>> grouped(16384), grouped(26**9)
-    ('16 384', '5.4e12')
+    ('16\\u202f384', '5.4e12')
     """
     if count < 10**7:
         return f"{count:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
