@@ -487,7 +487,11 @@ def test_a_structure_that_lists_its_outputs():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"search": "bisect"}, ValueError, "search='bisect' is not known. There are: 'auto', 'profile'"),
+        (
+            {"search": "bisect"},
+            ValueError,
+            "search='bisect' is not known. There are: 'auto', 'profile'",
+        ),
         ({"search": 3}, TypeError, "search must be a name"),
         ({"max_outputs": 1}, ValueError, "max_outputs must be an integer >= 2"),
         ({"max_outputs": 2.5}, TypeError, "max_outputs must be an integer"),

@@ -163,10 +163,10 @@ def number(value: float) -> str:
 
 
 def grouped(count: int) -> str:
-    """Spell a count.
+    r"""Spell a count.
 
     >>> grouped(16384), grouped(26**9)
-    ('16\\u202f384', '5.4e12')
+    ('16\u202f384', '5.4e12')
     """
     if count < 10**7:
         return f"{count:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
