@@ -1,0 +1,175 @@
+"""Convergence of slack rescaling on Yeast: solvers and searches, as a picture.
+
+All 1500 genes, a weight for every pair of the 14 labels, C = 1. Every run has the same CPU seconds.
+After some passes its objective is computed, off the clock, by an exact search, whatever search the
+run itself has: a search that misses label sets thinks too well of its w. The lowest objective so
+far is shown, relative to the largest dual value that any run has found, so that the optimum lies
+somewhere below. Writes docs/images/yeast_convergence.png.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness import Check, Line
+from matplotlib.figure import Figure
+from PIL import Image
+from search_runs import genes, slack_problem
+
+from maxmargin.estimators.training import Training
+from maxmargin.plots import _style
+from maxmargin.search import Angular, Bisecting, ConvexHull, Profile
+from maxmargin.solvers import SGD, BlockFrankWolfe, NSlack, OneSlack, Solver
+
+C = 1.0
+#: CPU seconds of each run.
+BUDGET = 8.0
+#: What runs are to come down to, above the largest dual value.
+TARGET = 0.01
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "yeast_convergence.png"
+
+SEARCHES: dict[str, Any] = {
+    "angular": Angular(),
+    "bisecting": Bisecting(),
+    "hull": ConvexHull(),
+    "auto": "auto",
+}
+RUNS: dict[tuple[str, str], Solver] = {
+    **{("SGD", search): SGD() for search in SEARCHES},
+    **{("BCFW", search): BlockFrankWolfe() for search in SEARCHES},
+    ("n-slack cutting plane", "hull"): NSlack(),
+    ("one-slack cutting plane", "hull"): OneSlack(),
+}
+
+
+@dataclass
+class Course:
+    """A run: after some passes, seconds, queries and the lowest objective so far."""
+
+    passes: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    queries: list[int] = field(default_factory=list)
+    weights: list[list[np.ndarray]] = field(default_factory=list)
+    objective: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    dual: float = -math.inf
+
+    def excess(self, dual: float) -> np.ndarray:
+        return self.objective / dual - 1.0
+
+
+def lines() -> Iterator[Line]:
+    training, few = genes(1500, "listed"), genes(20, "listed")
+    exact = slack_problem(training, C, Profile())
+    courses = {}
+    for (name, search), solver in RUNS.items():
+        course = follow(training, few, solver, SEARCHES[search])
+        lowest = [min(map(exact.primal, weights)) for weights in course.weights]
+        course.objective = np.minimum.accumulate(lowest)
+        courses[name, search] = course
+    dual = max(course.dual for course in courses.values())
+    draw(courses, dual).savefig(drawn := io.BytesIO(), dpi=110)
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    # Lines and text: few colours are enough, and make a small file.
+    Image.open(drawn).convert("RGB").quantize(64).save(PICTURE, optimize=True)
+    for (name, search), course in courses.items():
+        yield describe(name, search, course, dual)
+
+
+def follow(training: Training, few: Training, solver: Solver, search: Any) -> Course:
+    """Make passes until the seconds are spent; keep w after passes 1, 2, 3, 4, 5, 7, 9, ..."""
+    small = slack_problem(few, C, search)
+    state: Any = solver.start(small)
+    for _ in range(2):  # compiles
+        solver.advance(small, state, np.random.default_rng(0))
+    problem = slack_problem(training, C, search)
+    course, rng = Course(), np.random.default_rng(0)
+    n_passes, next_look = 0, 1
+    start = time.process_time()
+    state = solver.start(problem)
+    seconds = time.process_time() - start
+    while seconds < BUDGET:
+        start = time.process_time()
+        progress = solver.advance(problem, state, rng)
+        seconds += time.process_time() - start
+        n_passes += 1
+        if math.isfinite(progress.dual):
+            course.dual = max(course.dual, progress.dual)
+        if n_passes >= next_look or seconds >= BUDGET:
+            next_look = n_passes + 1 + n_passes // 4
+            course.passes.append(n_passes)
+            course.seconds.append(seconds)
+            course.queries.append(problem.n_oracle_calls)
+            course.weights.append([w.copy() for w, _ in solver.iterates(problem, state)])
+    return course
+
+
+def describe(name: str, search: str, course: Course, dual: float) -> Line:
+    excess = course.excess(dual)
+    there = np.flatnonzero(excess <= TARGET)
+    reached = course.seconds[there[0]] if len(there) else None
+    return Line(
+        f"yeast, slack rescaling, {name}, search {search}: to {TARGET:.0%} above the dual",
+        reached,
+        checks=[Check("above the dual at the end", float(excess[-1]), "<=", TARGET)]
+        if name == "BCFW" and search != "bisecting"
+        else [],
+        note=f"{course.passes[-1]} passes and {course.queries[-1]} queries in "
+        f"{course.seconds[-1]:.1f} s; objective {course.objective[-1]:.4f}, {excess[-1]:.2%} above "
+        f"the largest dual value, {dual:.4f}"
+        + (f" (its own: {course.dual:.4f})." if math.isfinite(course.dual) else "."),
+        facts={
+            "passes": course.passes,
+            "seconds": course.seconds,
+            "queries": course.queries,
+            "objective": course.objective.tolist(),
+            "dual": dual,
+        },
+    )
+
+
+# --- The picture
+
+
+def draw(courses: dict[tuple[str, str], Course], dual: float) -> Figure:
+    """Draw the excess over the dual against seconds, queries and passes."""
+    colours = dict(zip(SEARCHES, _style.COLOURS, strict=False))
+    dashes: dict[str, Any] = {"SGD": (0, (1.2, 1.2)), "BCFW": "-"}
+    cutting = {"n-slack cutting plane": "-", "one-slack cutting plane": (0, (4, 2))}
+    figure = _style.new_figure(11.0, 4.6)
+    panels = figure.subplots(1, 3, sharey=True)
+    axes = {
+        "seconds": "CPU seconds",
+        "queries": "Queries (calls of the oracle)",
+        "passes": "Passes over the data",
+    }
+    for ax, (quantity, label) in zip(panels, axes.items(), strict=True):
+        _style.dress(ax, "", label, "Objective above the best dual, relative")
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.grid(color=_style.GRID, linewidth=0.7)
+        ax.set_axisbelow(True)
+        for (name, search), course in courses.items():
+            is_cutting = name in cutting
+            ax.plot(
+                getattr(course, quantity),
+                course.excess(dual),
+                color=_style.INK if is_cutting else colours[search],
+                linestyle=cutting[name] if is_cutting else dashes[name],
+                linewidth=1.6,
+                label=f"{name}, {search}",
+            )
+        if ax is not panels[0]:
+            ax.set_ylabel("")
+    handles, texts = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles, texts, loc="outside upper center", ncols=5,
+        fontsize=_style.LABEL, frameon=False, labelcolor=_style.INK, handlelength=2.6,
+    )  # fmt: skip
+    return figure
