@@ -124,8 +124,8 @@ def _grid(surrogates: Sequence[str], Cs: dict[str, Sequence[float]], pairwise: s
 
 
 _BETAS = ("beta 0.25", "beta 0.5", "beta 0.75")
-_MARGIN = {"as given": (0.3, 1.0, 3.0, 10.0), "standardised": (0.003, 0.01, 0.03, 0.1)}
-_SLACK = {"as given": (0.03, 0.1, 0.3, 1.0), "standardised": (1e-4, 3e-4, 1e-3, 3e-3)}
+_MARGIN = {"as given": (0.3, 1.0, 3.0, 10.0), "standardised": (0.001, 0.003, 0.01, 0.03)}
+_SLACK = {"as given": (0.03, 0.1, 0.3, 1.0), "standardised": (3e-5, 1e-4, 3e-4, 1e-3)}
 
 
 _RBF = (

@@ -3,8 +3,9 @@
 Of slack rescaling only. With H = 1 + h, psi = H g is constant along a hyperbola, and an output y
 that is the best of its angle at some tilt lam rules out what lies beyond the two points where the
 line through y, of that tilt, meets the hyperbola through y. What remains of the angle is cut in two
-at the ray where the line touches a hyperbola. An angle is also shut where the line leaves no room
-for a better output than the best one known; the angle with the most room is opened first.
+at the ray where the line touches a hyperbola. An angle is also shut where the lines found in it, and
+in the angles it was cut from, leave no room for a better output than the best one known; the angle
+with the most room is opened first. Where costs are multiples of a step, room is only there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from maxmargin._compile import kernel
 from maxmargin.generic import (
     constrained,
+    cost_step,
     find,
     implements,
     is_relaxed,
@@ -39,6 +41,9 @@ from maxmargin.search.base import (
 
 #: Bounds that exceed the best output by no more than this part of it do so by rounding.
 ROUNDING = 1e-14
+
+#: An output of 1 + h below this, or this part of h, is on the axis but for rounding.
+AXIS = 1e-12
 
 #: Over a relaxation outputs lie as dense as one likes, and angles get ever smaller: stop here.
 RELAXED_TOL = 1e-7
@@ -89,8 +94,13 @@ class Angular:
 
     def bind(self, data: Any, cost: Any, surrogate: Any) -> AngularSearch:
         """Return the search over these examples."""
-        tol = max(self.tol, RELAXED_TOL) if is_relaxed(type(data)) else self.tol
-        return AngularSearch(recall(data, 1, self.warm), float(tol), self.max_calls)
+        kept = recall(data, 1, self.warm)
+        if is_relaxed(type(data)):
+            steps, tol = None, max(self.tol, RELAXED_TOL)
+        else:
+            steps, tol = cost_step(data, cost), self.tol
+        steps = np.zeros(len(kept.starts)) if steps is None else np.array(steps, dtype=np.float64)
+        return AngularSearch(kept, float(tol), self.max_calls, steps)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal search."""
@@ -103,18 +113,24 @@ class AngularSearch(NamedTuple):
     recall: Recall
     tol: float
     max_calls: int
+    steps: Any  # (n_examples,): what the costs are multiples of, or 0
 
 
 class AngularRoom(NamedTuple):
     """Room for one search."""
 
     angles: Any  # (4, n): open angles, see below
+    lines: Any  # (4, n): lines found, see below
     labels: Any  # flat: outputs found, one after the other
 
 
 # Rows of AngularRoom.angles: no output in the angle exceeds TOP; slopes g / H above LOW, below HIGH
 # or, where IS_CLOSED, equal to it.
 TOP, LOW, HIGH, IS_CLOSED = range(4)
+# Rows of AngularRoom.lines: H + TILT g <= REACH for all outputs of slopes between LOW and HIGH.
+TILT, REACH = 0, 3
+#: More multiples of a step than this are not looked through.
+MOST_LEVELS = 256
 
 
 @implements(search_room, AngularSearch)
@@ -122,7 +138,7 @@ def _search_room(search, problem):
     # An angle opened is shut or replaced by two; the output remembered is one more.
     n = search.max_calls + 2
     stride = int(problem.sizes.max(initial=1))
-    return AngularRoom(np.zeros((4, n)), problem.empty_outputs(n * stride))
+    return AngularRoom(np.zeros((4, n)), np.zeros((4, n)), problem.empty_outputs(n * stride))
 
 
 @implements(memory, AngularSearch)
@@ -178,10 +194,46 @@ def _split(angles: Any, n_angles: int, lam: float, h: float, g: float, best: flo
     return n_angles
 
 
+@kernel
+def _narrow(angles: Any, place: int, lines: Any, n_lines: int, step: float, best: float) -> bool:
+    """Bound an angle by what its lines leave at the multiples of step; tell if it may hold better.
+
+    Its ends move in to the slopes that a better output may have.
+    """
+    low, high = angles[LOW, place], angles[HIGH, place]
+    most = math.inf
+    for k in range(n_lines):
+        if lines[LOW, k] <= low and high <= lines[HIGH, k]:
+            most = min(most, lines[REACH, k] / lines[TILT, k])
+    if step <= 0.0 or most > MOST_LEVELS * step:
+        return True
+    top, least, largest = 0.0, math.inf, 0.0
+    for level in range(1, int(most / step + 1e-9) + 1):
+        g = level * step
+        h = g / low if low > 0.0 else math.inf
+        for k in range(n_lines):
+            if lines[LOW, k] <= low and high <= lines[HIGH, k]:
+                h = min(h, lines[REACH, k] - lines[TILT, k] * g)
+        if h > 0.0 and h * g > best and g <= high * h * (1.0 + 1e-12):
+            top = max(top, h * g)
+            least = min(least, g / h)
+            if best > 0.0:
+                largest = max(largest, g * g / best)
+    if top == 0.0:
+        return False
+    angles[TOP, place] = min(angles[TOP, place], top)
+    # A little more than that: slopes are compared as they are computed.
+    angles[LOW, place] = max(low, least * (1.0 - 1e-9))
+    if best > 0.0 and largest * (1.0 + 1e-9) < high:
+        angles[HIGH, place] = largest * (1.0 + 1e-9)
+    return True
+
+
 @implements(find, AngularSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
-    kept, angles, labels = search.recall, desk.room.angles, desk.room.labels
+    kept, labels = search.recall, desk.room.labels
+    angles, lines = desk.room.angles, desk.room.lines
     size, start = output_size(data, i), kept.starts[i]
     best, best_slope, best_error = 0.0, 0.0, 0.0
     place = -1  # of the best output in labels
@@ -197,7 +249,7 @@ def _find(search, problem, i, desk, outputs, at):
             first_tilt = (1.0 + error) / g
 
     bound = left = 0.0
-    n_calls = 0
+    n_calls = n_lines = 0
     n_angles = 1
     angles[TOP, 0] = math.inf
     angles[LOW, 0] = 0.0
@@ -209,6 +261,10 @@ def _find(search, problem, i, desk, outputs, at):
         if top <= best * (1.0 + max(search.tol, ROUNDING)) or n_calls >= search.max_calls:
             bound = top if top > best * (1.0 + ROUNDING) else best
             break
+        # Since the angle was cut, a better output may have come that leaves less of it.
+        if not _narrow(angles, n_angles, lines, n_lines, search.steps[i], best):
+            continue
+        low, high = angles[LOW, n_angles], angles[HIGH, n_angles]
         lam = first_tilt if low == 0.0 or high == math.inf else 1.0 / math.sqrt(low * high)
         here = n_found * size
         is_closed = angles[IS_CLOSED, n_angles] > 0.0
@@ -226,10 +282,29 @@ def _find(search, problem, i, desk, outputs, at):
             best, best_slope, best_error, place = value, slope, error, n_found
         n_found += 1
         if value > 0.0 and g > 0.0:
+            lines[TILT, n_lines], lines[REACH, n_lines] = lam, 1.0 + error + lam * g
+            lines[LOW, n_lines], lines[HIGH, n_lines] = low, high
+            n_lines += 1
+            first = n_angles
             n_angles = _split(angles, n_angles, lam, 1.0 + error, g, best)
-        else:  # an oracle's rounding: nothing to split by, but a line that bounds the angle
+            for k in range(n_angles - 1, first - 1, -1):
+                if not _narrow(angles, k, lines, n_lines, search.steps[i], best):
+                    n_angles -= 1
+                    for row in range(4):
+                        angles[row, k] = angles[row, n_angles]
+        else:
+            # To the oracle's rounding 1 + h is above 0, to ours it is not. What lies as near to the
+            # axis is worth next to nothing; the rest of the angle is looked at again.
             line = max(1.0 + error + lam * g, 0.0)
-            left = max(left, min(top, line * line / (4.0 * lam)))
+            edge = g / (AXIS * (1.0 + abs(error)))
+            if low < edge < high:
+                angles[TOP, n_angles] = min(top, line * line / (4.0 * lam))
+                angles[HIGH, n_angles] = edge
+                angles[IS_CLOSED, n_angles] = 0.0
+                n_angles += 1
+                left = max(left, min(top, (line / lam) ** 2 / edge))
+            else:
+                left = max(left, min(top, line * line / (4.0 * lam)))
 
     bound = max(bound, left)
     if place < 0:

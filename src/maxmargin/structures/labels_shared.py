@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin._compile import jitable
+from maxmargin.costs.levels import steps_of
 from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, WholeCost
 from maxmargin.generic import (
     add_difference,
     add_row,
     add_scores,
+    cost_step,
     difference_potentials,
     generic,
     implements,
@@ -98,6 +100,19 @@ def _output_cost_whole(data, cost, i, outputs, at):
         if outputs[at + j] != data.labels[i, j]:
             return cost.price[i]
     return 0.0
+
+
+@implements_each(cost_step, INTEGRAL, LabelCost)
+def _cost_step(data, cost):
+    try:
+        return cost.scale * steps_of(cost.price)[1]
+    except ValueError:
+        return None
+
+
+@implements_each(cost_step, INTEGRAL, WholeCost)
+def _cost_step_whole(data, cost):
+    return cost.price
 
 
 @jitable
