@@ -26,7 +26,7 @@ from maxmargin.solvers import SGD, BlockFrankWolfe, Solver
 from maxmargin.surrogates import MarginRescaling, SlackRescaling
 
 #: Passes in all, and those that are made before anything counts.
-PASSES, FIRST = 15, 5
+PASSES, FIRST = 40, 5
 N_SENTENCES = 2000
 #: Longest sequences of each group.
 GROUPS = (4, 7, 10, 14, 20, 30, 40, 100)

@@ -191,14 +191,14 @@ def write(
     report = {"machine": facts, "wall seconds": round(seconds), "lines": rows}
     text = json.dumps(_plain(report), indent=1, allow_nan=False)
     (folder / f"{name}.json").write_text(text + "\n")
-    (folder / f"{name}.md").write_text(_markdown(lines, facts, seconds))
+    (folder / f"{name}.md").write_text(_markdown(name, lines, facts, seconds))
 
 
-def _markdown(lines: Sequence[Line], facts: dict[str, Any], seconds: float) -> str:
-    out = ["# Benchmark", ""]
+def _markdown(name: str, lines: Sequence[Line], facts: dict[str, Any], seconds: float) -> str:
+    out = [f"# Benchmark: {name}", ""]
     out += [", ".join(f"{key} {value}" for key, value in facts.items()) + "."]
     out += [
-        f"The whole took {seconds:.0f} s. Seconds are CPU seconds on one thread unless said.",
+        f"It took {seconds:.0f} s. Seconds are CPU seconds on one thread unless said.",
         "",
     ]
     out += ["| " + " | ".join(HEADER) + " |", "|---|---:|---:|---:|---|---|"]

@@ -1,4 +1,4 @@
-"""Time maxmargin beside its peers, print one table and write it under benchmarks/results/.
+"""Time maxmargin beside its peers, print one table and write each topic to benchmarks/results/.
 
 python benchmarks/run.py
 python benchmarks/run.py --only words,classes
@@ -12,7 +12,20 @@ import os
 import time
 from pathlib import Path
 
-TOPICS = ("words", "classes", "chunking", "threads", "memory", "compile_time", "bandwidth")
+TOPICS = (
+    "words",
+    "classes",
+    "chunking",
+    "threads",
+    "memory",
+    "compile_time",
+    "bandwidth",
+    "searches",
+    "chain_searches",
+    "convergence",
+    "label_accuracy",
+    "label_scale",
+)
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
@@ -20,17 +33,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(TOPICS), help="topics, with commas between")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder to write to")
-    parser.add_argument("--name", help="of the files; default: latest, or the topics")
     options = parser.parse_args()
     topics = options.only.split(",")
     unknown = [topic for topic in topics if topic not in TOPICS]
     if unknown:
         parser.error(f"--only: {unknown[0]!r} is not known. There are: {', '.join(TOPICS)}.")
-    name = options.name or ("latest" if len(topics) == len(TOPICS) else "-".join(topics))
-    measure(topics, options.results, name)
+    measure(topics, options.results)
 
 
-def measure(topics: list[str], folder: Path, name: str) -> None:
+def measure(topics: list[str], folder: Path) -> None:
     # Before numpy and numba are imported, which read these once.
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[f"{library}_NUM_THREADS"] = "1"
@@ -40,11 +51,12 @@ def measure(topics: list[str], folder: Path, name: str) -> None:
     if not console.is_terminal:
         console.width = 150
     progress = harness.Console(stderr=True, highlight=False)
-    facts, lines, start = harness.machine(), [], time.perf_counter()
+    lines, start = [], time.perf_counter()
     for topic in topics:
+        facts, of_topic, begin = harness.machine(), [], time.perf_counter()
         for line in importlib.import_module(topic).lines():
             line.topic = topic
-            lines.append(line)
+            of_topic.append(line)
             progress.print(
                 f"[{time.perf_counter() - start:5.0f} s]",
                 *harness.cells(line),
@@ -52,9 +64,10 @@ def measure(topics: list[str], folder: Path, name: str) -> None:
                 soft_wrap=True,
             )
             # Written anew after each line: an interrupted run leaves what it has measured.
-            harness.write(lines, facts, time.perf_counter() - start, folder, name)
+            harness.write(of_topic, facts, time.perf_counter() - begin, folder, topic)
+        lines += of_topic
     harness.show(lines, console)
-    console.print(f"Written to {folder / name}.md and .json")
+    console.print(f"Written to {folder}, a page and a JSON file a topic.")
 
 
 if __name__ == "__main__":

@@ -155,8 +155,8 @@ class PairwiseScores:
             for i in range(first, min(first + CHUNK, len(self.unary))):
                 try:
                     found.append(answer(self.unary[i]))
-                except ValueError as error:
-                    raise ValueError(f"X[{i}]: {error}") from None
+                except (ValueError, TimeoutError) as error:
+                    raise type(error)(f"X[{i}]: {error}") from None
             return found
 
         starts = range(0, len(self.unary), CHUNK)

@@ -3,8 +3,8 @@
 Of slack rescaling only. With H = 1 + h, psi = H g is constant along a hyperbola, and an output y
 that is the best of its angle at some tilt lam rules out what lies beyond the two points where the
 line through y, of that tilt, meets the hyperbola through y. What remains of the angle is cut in two
-at the ray where the line touches a hyperbola. An angle is also shut where the lines found in it, and
-in the angles it was cut from, leave no room for a better output than the best one known; the angle
+at the ray where the line touches a hyperbola. An angle is also shut where lines found in it, and in
+the angles it was cut from, leave no room for a better output than the best one known; the angle
 with the most room is opened first. Where costs are multiples of a step, room is only there.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin._compile import kernel
+from maxmargin._compile import jitable, kernel
 from maxmargin.generic import (
     constrained,
     cost_step,
@@ -35,9 +35,13 @@ from maxmargin.search.base import (
     check_at_least,
     check_tolerance,
     copy_output,
+    is_same_output,
     recall,
     remembered,
 )
+
+#: Outputs an example that are kept for the next pass: the best one is often one of the last few.
+N_REMEMBERED = 8
 
 #: Bounds that exceed the best output by no more than this part of it do so by rounding.
 ROUNDING = 1e-14
@@ -58,7 +62,7 @@ class Angular:
     tol : float, default=0.0
         Stop where no output is better than the best one known by more than this part of it.
     warm : bool, default=True
-        Start from the output found in the last pass. This changes no maximum, but the number of
+        Start from the outputs found in the last passes. This changes no maximum, but the number of
         calls.
     max_calls : int, default=200
         Give up after so many calls, with the bound that they have given.
@@ -94,7 +98,7 @@ class Angular:
 
     def bind(self, data: Any, cost: Any, surrogate: Any) -> AngularSearch:
         """Return the search over these examples."""
-        kept = recall(data, 1, self.warm)
+        kept = recall(data, N_REMEMBERED, self.warm)
         if is_relaxed(type(data)):
             steps, tol = None, max(self.tol, RELAXED_TOL)
         else:
@@ -135,8 +139,8 @@ MOST_LEVELS = 256
 
 @implements(search_room, AngularSearch)
 def _search_room(search, problem):
-    # An angle opened is shut or replaced by two; the output remembered is one more.
-    n = search.max_calls + 2
+    # An angle opened is shut or replaced by two.
+    n = search.max_calls + N_REMEMBERED + 1
     stride = int(problem.sizes.max(initial=1))
     return AngularRoom(np.zeros((4, n)), np.zeros((4, n)), problem.empty_outputs(n * stride))
 
@@ -229,6 +233,22 @@ def _narrow(angles: Any, place: int, lines: Any, n_lines: int, step: float, best
     return True
 
 
+@jitable
+def _remember(kept: Any, i: int, size: int, outputs: Any, at: int) -> None:
+    """Put an output first among those remembered, in place of itself or of the oldest."""
+    start, last = kept.starts[i], kept.counts[i]
+    for k in range(kept.counts[i]):
+        if is_same_output(size, outputs, at, kept.labels, k * kept.n_cells + start):
+            last = k
+            break
+    last = min(last, N_REMEMBERED - 1)
+    for k in range(last, 0, -1):
+        to = k * kept.n_cells + start
+        copy_output(size, kept.labels, to - kept.n_cells, kept.labels, to)
+    copy_output(size, outputs, at, kept.labels, start)
+    kept.counts[i] = max(kept.counts[i], last + 1)
+
+
 @implements(find, AngularSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
@@ -239,13 +259,13 @@ def _find(search, problem, i, desk, outputs, at):
     place = -1  # of the best output in labels
     first_tilt = 1.0
     n_found = kept.counts[i]
-    if n_found > 0:
-        copy_output(size, kept.labels, start, labels, 0)
-        error = margin_error(data, i, desk.theta, labels, 0)
-        g = output_cost(data, cost, i, labels, 0)
+    for k in range(n_found):
+        copy_output(size, kept.labels, k * kept.n_cells + start, labels, k * size)
+        error = margin_error(data, i, desk.theta, labels, k * size)
+        g = output_cost(data, cost, i, labels, k * size)
         value, slope, _ = psi(surrogate, error, g)
-        if value > 0.0 and g > 0.0:
-            best, best_slope, best_error, place = value, slope, error, 0
+        if value > best and g > 0.0:
+            best, best_slope, best_error, place = value, slope, error, k
             first_tilt = (1.0 + error) / g
 
     bound = left = 0.0
@@ -312,6 +332,5 @@ def _find(search, problem, i, desk, outputs, at):
     else:
         copy_output(size, labels, place * size, outputs, at)
         if kept.is_warm:
-            copy_output(size, outputs, at, kept.labels, start)
-            kept.counts[i] = 1
+            _remember(kept, i, size, outputs, at)
     return best, best_slope, best_error, max(bound, best)
