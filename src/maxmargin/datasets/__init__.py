@@ -1,4 +1,4 @@
-"""Data sets: digits, drawn label sets, and those of a local folder (``MAXMARGIN_DATA``)."""
+"""Data sets: digits, drawn label sets and rankings, and those of a folder (``MAXMARGIN_DATA``)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from maxmargin.datasets.local import (
     load_wnut17,
     load_yeast,
 )
+from maxmargin.datasets.local_rankings import load_lgbm_rank, load_mslr
+from maxmargin.datasets.rankings import make_rankings
 
 __all__ = [
     "KEEL_SETS",
@@ -30,11 +32,14 @@ __all__ = [
     "load_digit_strings",
     "load_keel",
     "load_letter",
+    "load_lgbm_rank",
     "load_mnist_5k",
+    "load_mslr",
     "load_mulan",
     "load_ng20",
     "load_ocr",
     "load_wnut17",
     "load_yeast",
     "make_label_sets",
+    "make_rankings",
 ]

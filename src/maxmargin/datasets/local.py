@@ -205,11 +205,11 @@ def load_keel(
     folder = data_folder("keel_multiclass", data_home)
     data = _split(name, folder, *_read_csv(folder, name), test_size, seed)
     if scale:
-        _standardise(data)
+        standardise(data)
     return data
 
 
-def _standardise(data: Dataset) -> None:
+def standardise(data: Dataset) -> None:
     mean, deviation = data.X_train.mean(axis=0), data.X_train.std(axis=0)
     deviation[deviation == 0] = 1.0
     data.X_train = (data.X_train - mean) / deviation
@@ -332,7 +332,7 @@ def load_mulan(name: str, *, scale: bool = False, data_home: DataHome = None) ->
     if scale:
         if not isinstance(data.X_train, np.ndarray):
             raise ValueError(f"scale=True would fill the sparse features of {name!r}.")
-        _standardise(data)
+        standardise(data)
     return data
 
 

@@ -9,7 +9,7 @@ from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
 from maxmargin.io.files import atomic_write
 from maxmargin.io.mulan import read_label_list
 from maxmargin.io.npz import read_npz, write_npz
-from maxmargin.io.svmlight import read_svmlight, write_svmlight
+from maxmargin.io.svmlight import RankingData, read_rankings, read_svmlight, write_svmlight
 from maxmargin.io.templates import FUNCTIONS, PRESETS, FeatureTemplate
 from maxmargin.tags import (
     SCHEMES,
@@ -31,6 +31,7 @@ __all__ = [
     "ConllData",
     "FeatureTemplate",
     "FileData",
+    "RankingData",
     "Span",
     "atomic_write",
     "check_tags",
@@ -43,6 +44,7 @@ __all__ = [
     "read_conll",
     "read_label_list",
     "read_npz",
+    "read_rankings",
     "read_svmlight",
     "scheme_constraints",
     "spans_to_tags",

@@ -10,7 +10,7 @@ from typing import Any
 from maxmargin.io.arff import read_arff
 from maxmargin.io.conll import read_conll
 from maxmargin.io.npz import read_npz
-from maxmargin.io.svmlight import read_svmlight
+from maxmargin.io.svmlight import read_rankings, read_svmlight
 
 __all__ = ["EXTENSIONS", "FileData", "file_format", "read_any"]
 
@@ -36,7 +36,7 @@ class FileData:
 
     Attributes
     ----------
-    format : {"conll", "svmlight", "npz", "arff"}
+    format : {"conll", "svmlight", "npz", "arff", "ranking"}
     X : samples: sentences of rows, a sparse matrix, an array, or a list of arrays
     y : their labels, or None
     columns : tuple of str or None
@@ -45,6 +45,8 @@ class FileData:
         Whether one element of X is a sequence.
     label_names : tuple of str or None
         Names of the columns of y, for "arff".
+    qid : ndarray of int64 or None
+        The query of each row, for "ranking"; y is then their grades.
     """
 
     format: str
@@ -53,6 +55,7 @@ class FileData:
     columns: tuple[str, ...] | None
     is_sequence: bool
     label_names: tuple[str, ...] | None = None
+    qid: Any = None
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
@@ -79,11 +82,12 @@ def read_any(path: str | os.PathLike[str], format: str | None = None, **options:
     Parameters
     ----------
     path : path
-    format : {"conll", "svmlight", "npz", "arff"} or None, default None
-        None: :func:`file_format` of its name.
+    format : {"conll", "svmlight", "npz", "arff", "ranking"} or None, default None
+        None: :func:`file_format` of its name. "ranking", svmlight with qid, has no extension of
+        its own and must be named.
     **options
-        Passed on to `read_conll`, `read_svmlight`, `read_npz` or `read_arff`. For ``.tsv`` the
-        separator is a tab unless one is given.
+        Passed on to `read_conll`, `read_svmlight`, `read_npz`, `read_arff` or `read_rankings`.
+        For ``.tsv`` the separator is a tab unless one is given.
 
     Returns
     -------
@@ -117,4 +121,9 @@ def read_any(path: str | os.PathLike[str], format: str | None = None, **options:
         X, y, label_names, columns = read_arff(path, **options)
         names = None if y is None else tuple(label_names)
         return FileData(format, X, y, tuple(columns), False, names)
-    raise ValueError(f"format={format!r} is unknown. There are: conll, svmlight, npz, arff.")
+    if format == "ranking":
+        X, grades, qid = read_rankings(path, **options)
+        return FileData(format, X, grades, None, False, qid=qid)
+    raise ValueError(
+        f"format={format!r} is unknown. There are: conll, svmlight, npz, arff, ranking."
+    )

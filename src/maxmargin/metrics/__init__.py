@@ -1,4 +1,4 @@
-"""Scores for sequences (`sequences`) and for label sets (`label_sets`)."""
+"""Scores for sequences (`sequences`), label sets (`label_sets`) and rankings (`rankings`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from maxmargin.metrics.label_sets import (
     macro_f1,
     micro_f1,
     subset_accuracy,
+)
+from maxmargin.metrics.rankings import (
+    RankingReport,
+    auc,
+    average_precision,
+    ndcg,
+    precision_at_k,
+    ranking_report,
 )
 from maxmargin.metrics.sequences import (
     ChunkScore,
@@ -29,6 +37,9 @@ from maxmargin.metrics.sequences import (
 
 __all__ = [
     "ChunkScore",
+    "RankingReport",
+    "auc",
+    "average_precision",
     "chunk_f1",
     "chunk_f1_scorer",
     "chunk_precision",
@@ -43,6 +54,9 @@ __all__ = [
     "label_set_report",
     "macro_f1",
     "micro_f1",
+    "ndcg",
+    "precision_at_k",
+    "ranking_report",
     "sequence_accuracy",
     "sequence_error",
     "subset_accuracy",
