@@ -164,7 +164,9 @@ class NDCG(_Discounted):
 
     def rule(self, shapes: Iterable[tuple[int, int]]) -> RankingRule:
         """Return the cost of relevance alone as compiled code reads it."""
-        return monotone_rule(DCG, max((int(P) for P, _ in shapes), default=0))
+        sizes = [(int(P), int(P + N)) for P, N in shapes]
+        n_positives, n_samples = np.max(sizes, axis=0, initial=0) if sizes else (0, 0)
+        return monotone_rule(DCG, int(n_positives), int(n_samples))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from maxmargin._compile import kernel
+from maxmargin.inference._inline import inlined
 
 __all__ = [
     "bucket_edge",
@@ -77,7 +78,7 @@ def fit_buckets(values, n_buckets, sketch):
     return math.floor(low * scale) + 0.0, scale
 
 
-@kernel
+@inlined
 def bucket_of(value, base, scale, n_buckets):
     """Return the bucket of a value: 0 holds the highest. NaN goes to the last, harmlessly."""
     place = np.floor(np.float64(value) * scale) - base
@@ -88,7 +89,7 @@ def bucket_of(value, base, scale, n_buckets):
     return n_buckets - 1 - np.int32(place)
 
 
-@kernel
+@inlined
 def bucket_edge(bucket, base, scale, n_buckets):
     """Return the edge above a bucket (not 0): values are below it from this bucket on."""
     return (base + (n_buckets - bucket)) / scale
@@ -180,7 +181,7 @@ def _partition(values, ids, start, end):
     return left, right
 
 
-@kernel
+@inlined
 def insert_run(values, ids, start, end, tally):
     """Sort a short run by insertion."""
     for s in range(start + 1, end):

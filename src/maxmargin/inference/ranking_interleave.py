@@ -28,28 +28,31 @@ from maxmargin.inference.ranking_buckets import (
     bucket_of,
     count_buckets,
     fit_buckets,
+    insert_run,
     sort_run,
 )
 from maxmargin.inference.ranking_general import place_all
 from maxmargin.inference.ranking_rule import (
     AREA,
+    AVERAGE_PRECISION,
+    DCG,
     PRECISION_AT_K,
     GeneralRule,
     MonotoneRule,
     TopRule,
     cost_of_places,
 )
-from maxmargin.inference.ranking_search import best_place, count_at_least, place_run
+from maxmargin.inference.ranking_search import best_place, count_at_least, place_runs
 from maxmargin.inference.ranking_top import best_top_dcg, best_top_precision, place_top_dcg
 
 __all__ = ["RankingRoom", "interleave", "ranking_cost", "ranking_room"]
 
 #: Buckets: no more than one for so many values, but some for each positive. More buckets leave
 #: fewer negatives to put in order; but their tables must stay in the cache.
-VALUES_A_BUCKET = 4
-BUCKETS_A_POSITIVE = 4
-ENOUGH_BUCKETS = 1 << 12
-MOST_BUCKETS = 1 << 16
+VALUES_A_BUCKET = 2
+BUCKETS_A_POSITIVE = 16
+ENOUGH_BUCKETS = 1 << 14
+MOST_BUCKETS = 1 << 17
 
 
 class RankingRoom(NamedTuple):
@@ -61,7 +64,7 @@ class RankingRoom(NamedTuple):
         After a call: the scores of the positives, falling, and who they are.
     at : int64 array of shape (P + 1,)
         After a call: how many negatives stand at each place.
-    values, ids, gathered : float64, int32 and int32 arrays of shape (max(P, N),)
+    values, ids, gathered : float64, int32 and int32 arrays of length max(P, N), the last one more
         Negatives that had to be put in order.
     first, cursor, bound : int32 arrays, one entry a bucket and one more
     stack, sketch : int64 and float64 arrays of fixed size
@@ -93,14 +96,14 @@ def ranking_room(n_positives: int, n_negatives: int) -> RankingRoom:
     (4,)
     """
     larger = max(n_positives, n_negatives)
-    n_tables = 1 + max(n_buckets(n_negatives, n_positives), n_buckets(n_positives, n_positives))
+    n_tables = 1 + max(n_buckets(n_negatives, n_positives), n_buckets_to_sort(larger))
     return RankingRoom(
         high=np.empty(n_positives),
         order=np.empty(n_positives, dtype=np.int32),
         at=np.zeros(n_positives + 1, dtype=np.int64),
         values=np.empty(larger),
         ids=np.empty(larger, dtype=np.int32),
-        gathered=np.empty(larger, dtype=np.int32),
+        gathered=np.empty(larger + 1, dtype=np.int32),
         first=np.empty(n_tables, dtype=np.int32),
         cursor=np.empty(n_tables, dtype=np.int32),
         bound=np.empty(n_tables, dtype=np.int32),
@@ -173,10 +176,21 @@ def ranking_cost(rule, positives_above, P, room):
 def n_buckets(n, P):
     """Return how many buckets n values are put into, a power of two."""
     wanted = min(n // VALUES_A_BUCKET, max(ENOUGH_BUCKETS, BUCKETS_A_POSITIVE * P), MOST_BUCKETS)
-    buckets = 4
-    while 2 * buckets <= wanted:
-        buckets *= 2
-    return buckets
+    return _power_of_two(wanted)
+
+
+@kernel
+def n_buckets_to_sort(n):
+    """Return how many buckets n values are put into to be sorted: one for each, more or less."""
+    return _power_of_two(min(n, MOST_BUCKETS))
+
+
+@kernel
+def _power_of_two(wanted):
+    power = 4
+    while 2 * power <= wanted:
+        power *= 2
+    return power
 
 
 @kernel
@@ -189,7 +203,7 @@ def _sort(values, room, sorted_values, order, which):
             order[s] = s
         sort_run(sorted_values, order, np.int64(0), n, room.stack, room.tally)
         return
-    B = n_buckets(n, n)
+    B = n_buckets_to_sort(n)
     base, scale = fit_buckets(values, B, room.sketch)
     count_buckets(values, base, scale, B, which, room.first)
     room.tally[1] += n
@@ -201,10 +215,12 @@ def _sort(values, room, sorted_values, order, which):
         sorted_values[slot] = values[s]
         order[slot] = s
     for b in range(B):
-        if room.first[b + 1] - room.first[b] > 1:
+        if room.first[b + 1] - room.first[b] > SHORT_RUN:
             start = np.int64(room.first[b])
             end = np.int64(room.first[b + 1])
             sort_run(sorted_values, order, start, end, room.stack, room.tally)
+    # All buckets at once: nobody moves beyond its own.
+    insert_run(sorted_values, order, np.int64(0), n, room.tally)
 
 
 @jitable
@@ -216,16 +232,17 @@ def _place_monotone(rule, cost_scale, negatives, P, room, places):
         return
     N = negatives.shape[0]
     pull = cost_scale * 0.5 * P * N
-    high, values, ids, at, tally = room.high, room.values, room.ids, room.at, room.tally
-    first, cursor, bound, stack = room.first, room.cursor, room.bound, room.stack
-    B = 1
+    if rule.kind == AVERAGE_PRECISION:
+        pull /= P
+    elif rule.kind == DCG:
+        pull /= rule.ideal[P]
+    values, ids, first, cursor, bound = room.values, room.ids, room.first, room.cursor, room.bound
+    B = np.int64(1)
     if N <= SHORT_RUN:
-        # One bucket.
         for s in range(N):
             values[s] = negatives[s]
             ids[s] = s
         first[0] = 0
-        first[1] = N
         cursor[0] = N
         bound[0] = 0
         bound[1] = P
@@ -233,23 +250,28 @@ def _place_monotone(rule, cost_scale, negatives, P, room, places):
         B = n_buckets(N, P)
         base, scale = fit_buckets(negatives, B, room.sketch)
         count_buckets(negatives, base, scale, B, places, first)
-        tally[1] += N
-        _bound_buckets(rule, pull, P, N, base, scale, B, first, bound, high, stack, tally)
-        for g in range(_close_buckets(B, places, first, bound, at, cursor, room.gathered)):
-            s = room.gathered[g]
-            b = bucket_of(negatives[s], base, scale, B)
-            values[cursor[b]] = negatives[s]
-            ids[cursor[b]] = s
-            cursor[b] += 1
-    start = np.int64(0)
-    for b in range(B):
-        if bound[b] < bound[b + 1] and first[b] < first[b + 1]:
-            end = np.int64(cursor[b])
-            place_run(
-                rule, pull, high, P, N, values, ids, start, end, np.int64(first[b]),
-                np.int64(bound[b]), np.int64(bound[b + 1]), places, at, stack, tally,
-            )  # fmt: skip
-            start = end
+        room.tally[1] += N
+        _bound_buckets(
+            rule.kind, rule.address, rule.drops, pull, P, N, base, scale, B, first, bound,
+            room.high, room.stack, room.tally,
+        )  # fmt: skip
+        n_open = _close_buckets(B, places, first, bound, room.at, cursor, room.gathered)
+        _collect(negatives, base, scale, B, n_open, room.gathered, cursor, values, ids)
+    place_runs(
+        rule.kind, rule.address, rule.drops, pull, room.high, P, N, values, ids, B, cursor, first,
+        bound, places, room.at, room.stack, room.tally,
+    )  # fmt: skip
+
+
+@kernel
+def _collect(negatives, base, scale, B, n_open, gathered, cursor, values, ids):
+    """Lay the gathered negatives one bucket after the other; cursor ends where each bucket ends."""
+    for g in range(n_open):
+        s = gathered[g]
+        b = bucket_of(negatives[s], base, scale, B)
+        values[cursor[b]] = negatives[s]
+        ids[cursor[b]] = s
+        cursor[b] += 1
 
 
 @kernel
@@ -274,13 +296,15 @@ def _place_by_score(negatives, margin, P, room, places):
         while i < P and high[i] - edge >= margin:
             i += 1
         bound[b] = i
-    for g in range(_close_buckets(B, places, room.first, bound, at, room.cursor, room.gathered)):
-        s = room.gathered[g]
+    n_open = _close_buckets(B, places, room.first, bound, at, room.cursor, room.gathered)
+    gathered = room.gathered
+    for g in range(n_open):
+        s = gathered[g]
         value = np.float64(negatives[s])
         b = bucket_of(value, base, scale, B)
-        low = np.int64(bound[b])
-        places[s] = count_at_least(high, low, np.int64(bound[b + 1]), value, margin)
-        at[places[s]] += 1
+        place = count_at_least(high, np.int64(bound[b]), np.int64(bound[b + 1]), value, margin)
+        places[s] = place
+        at[place] += 1
 
 
 @jitable
@@ -293,7 +317,9 @@ def _place_general(rule, cost_scale, negatives, P, room, places):
 
 
 @kernel
-def _bound_buckets(rule, pull, P, N, base, scale, B, first, bound, high, stack, tally):
+def _bound_buckets(
+    kind, address, drops, pull, P, N, base, scale, B, first, bound, high, stack, tally
+):
     """Fill bound[b]: places are >= it from bucket b on, and <= it before.
 
     It is the best place of a negative that scores as much as the edge above bucket b, and has the
@@ -319,7 +345,9 @@ def _bound_buckets(rule, pull, P, N, base, scale, B, first, bound, high, stack, 
             middle = (left + right) // 2
             rank = np.int64(max(first[middle], 1))
             edge = bucket_edge(middle, base, scale, B)
-            bound[middle] = best_place(rule, pull, high, P, N, rank, edge, low, top, tally)
+            bound[middle] = best_place(
+                kind, address, drops, pull, high, P, N, rank, edge, low, top, tally
+            )
             depth += 1
             stack[depth, 0] = middle
             stack[depth, 1] = right
@@ -342,15 +370,11 @@ def _close_buckets(B, places, first, bound, at, cursor, gathered):
         else:
             start += first[b + 1] - first[b]
     n_open = 0
-    if start == 0:
-        for s in range(places.shape[0]):
-            places[s] = bound[places[s]]
-        return 0
     for s in range(places.shape[0]):
         b = places[s]
         places[s] = bound[b]
         # Written in any case, kept if open: no branch for the processor to guess.
-        gathered[min(n_open, start - 1)] = s if n_open < start else gathered[start - 1]
+        gathered[n_open] = s
         n_open += bound[b] != bound[b + 1]
     return n_open
 

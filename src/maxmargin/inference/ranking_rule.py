@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from maxmargin._compile import jitable, kernel
+from maxmargin._compile import jitable
+from maxmargin.inference._inline import inlined
 
 __all__ = [
     "AREA",
@@ -56,9 +58,9 @@ __all__ = [
 AVERAGE_PRECISION, DCG, AREA, USER = range(4)
 PRECISION_AT_K, DCG_AT_K = range(2)
 
-#: Discounts are looked up below this rank and computed from there on: tables for millions of
-#: samples would have to come from memory each time.
-TABLE_SIZE = 1 << 15
+#: Discounts are looked up below this rank and computed from there on, which takes three logarithms.
+#: The table is made once, as far as the largest query so far needs it.
+MOST_RANKS = 1 << 20
 
 _LIKE_KERNELS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 
@@ -122,23 +124,19 @@ def _check_no_address(address):
         )
 
 
-_RANKS = np.arange(2, TABLE_SIZE, dtype=np.float64)
-_DISCOUNTS = np.concatenate([[np.inf, 1.0], 1.0 / np.log2(1.0 + _RANKS)])
-_DROPS = np.concatenate(
-    [[0.0, 0.0], math.log(2.0) * np.log1p(1.0 / _RANKS) / (np.log(_RANKS) * np.log1p(_RANKS))]
-)
-
-
-def monotone_rule(kind: int, n_positives: int = 0, address: int = 0) -> MonotoneRule:
-    """Return a rule for queries with up to `n_positives` positives (only NDCG asks how many).
+def monotone_rule(
+    kind: int, n_positives: int = 0, n_samples: int = 0, address: int = 0
+) -> MonotoneRule:
+    """Return a rule for queries with up to so many positives, and samples (only NDCG asks).
 
     Examples
     --------
-    >>> monotone_rule(DCG, n_positives=2).ideal.round(3)
+    >>> monotone_rule(DCG, n_positives=2, n_samples=5).ideal.round(3)
     array([0.   , 1.   , 1.631])
     """
     if kind == DCG:
-        return MonotoneRule(kind, 0, _DISCOUNTS, _DROPS, _ideal(n_positives))
+        discounts, drops = _tables(n_samples)
+        return MonotoneRule(kind, 0, discounts, drops, _ideal(n_positives))
     return MonotoneRule(kind, address, np.zeros(0), np.zeros(0), np.zeros(0))
 
 
@@ -151,8 +149,24 @@ def top_rule(kind: int, k: int) -> TopRule:
     array([0.   , 1.   , 1.631, 2.131])
     """
     if kind == DCG_AT_K:
-        return TopRule(kind, k, _DISCOUNTS, _ideal(k))
+        return TopRule(kind, k, _tables(k)[0], _ideal(k))
     return TopRule(kind, k, np.zeros(0), np.zeros(0))
+
+
+def _tables(n_ranks):
+    """Return discounts and drops for at least so many ranks, if they are not too many."""
+    return _tables_of_size(1 << min(n_ranks + 1, MOST_RANKS - 1).bit_length())
+
+
+@cache
+def _tables_of_size(size):
+    rank = np.arange(2, size, dtype=np.float64)
+    log_rank, log_next = np.log(rank), np.log1p(rank)
+    discounts, drops = np.empty(size), np.empty(size)
+    discounts[:2], drops[:2] = (np.inf, 1.0), 0.0
+    discounts[2:] = math.log(2.0) / log_next
+    drops[2:] = math.log(2.0) * np.log1p(1.0 / rank) / (log_rank * log_next)
+    return discounts, drops
 
 
 def _ideal(n):
@@ -161,7 +175,7 @@ def _ideal(n):
     return ideal
 
 
-@kernel
+@inlined
 def discount(discounts, rank):
     """Return d(rank) = 1/log2(1 + rank), rank counted from 1."""
     if rank < discounts.shape[0]:
@@ -169,7 +183,7 @@ def discount(discounts, rank):
     return 1.0 / math.log2(1.0 + rank)
 
 
-@kernel
+@inlined
 def discount_drop(drops, rank):
     """Return d(rank - 1) - d(rank) for rank >= 2, without the difference of near equals."""
     if rank < drops.shape[0]:
