@@ -7,6 +7,15 @@ from maxmargin.costs.f1 import InstanceF1
 from maxmargin.costs.hamming import Hamming
 from maxmargin.costs.label_sets import label_tables, micro_f1_cost
 from maxmargin.costs.matrix import CostMatrix
+from maxmargin.costs.ranking import (
+    AUC,
+    NDCG,
+    AveragePrecision,
+    NDCGAtK,
+    PrecisionAtK,
+    graded_weights,
+)
+from maxmargin.costs.ranking_user import RankingCost
 from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, PartCost, WholeCost
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne
@@ -20,8 +29,21 @@ COSTS: dict[str, type] = {
     "f1": InstanceF1,
 }
 
+#: Costs of rankings by name.
+RANKING_COSTS: dict[str, type] = {
+    "ap": AveragePrecision,
+    "ndcg": NDCG,
+    "ndcg_at_k": NDCGAtK,
+    "auc": AUC,
+    "precision_at_k": PrecisionAtK,
+}
+
 __all__ = [
+    "AUC",
     "COSTS",
+    "NDCG",
+    "RANKING_COSTS",
+    "AveragePrecision",
     "ClassWeighted",
     "Cost",
     "CostMatrix",
@@ -30,9 +52,13 @@ __all__ = [
     "InstanceF1",
     "LabelCost",
     "MicroF1Cost",
+    "NDCGAtK",
     "PartCost",
+    "PrecisionAtK",
+    "RankingCost",
     "WholeCost",
     "ZeroOne",
+    "graded_weights",
     "label_tables",
     "largest_cost",
     "micro_f1_cost",
