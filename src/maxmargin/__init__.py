@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 from maxmargin._version import __version__
 
 if TYPE_CHECKING:
-    from maxmargin.costs import ClassWeighted, CostMatrix, Hamming, InstanceF1, ZeroOne
+    from maxmargin.costs import (
+        AUC,
+        NDCG,
+        AveragePrecision,
+        ClassWeighted,
+        CostMatrix,
+        Hamming,
+        InstanceF1,
+        NDCGAtK,
+        PrecisionAtK,
+        RankingCost,
+        ZeroOne,
+    )
     from maxmargin.estimators import (
         ChainSVM,
         Checkpoint,
@@ -20,6 +32,7 @@ if TYPE_CHECKING:
         MulticlassSVM,
         MultilabelSVM,
         PathResult,
+        RankingSVM,
         StructuredSVM,
         register_structure,
     )
@@ -58,12 +71,19 @@ _HOME = {
     "MulticlassSVM": "estimators",
     "MultilabelSVM": "estimators",
     "PathResult": "estimators",
+    "RankingSVM": "estimators",
     "StructuredSVM": "estimators",
     "register_structure": "estimators",
+    "AUC": "costs",
+    "AveragePrecision": "costs",
     "ClassWeighted": "costs",
     "CostMatrix": "costs",
     "Hamming": "costs",
     "InstanceF1": "costs",
+    "NDCG": "costs",
+    "NDCGAtK": "costs",
+    "PrecisionAtK": "costs",
+    "RankingCost": "costs",
     "ZeroOne": "costs",
     "SDCA": "solvers",
     "SGD": "solvers",
@@ -89,10 +109,13 @@ _HOME = {
 }
 
 __all__ = [
+    "AUC",
+    "NDCG",
     "SDCA",
     "SGD",
     "SOLVERS",
     "Angular",
+    "AveragePrecision",
     "BetaScaling",
     "BinarySearch",
     "Bisecting",
@@ -111,12 +134,16 @@ __all__ = [
     "MicroF1",
     "MulticlassSVM",
     "MultilabelSVM",
+    "NDCGAtK",
     "NSlack",
     "OneSlack",
     "PathResult",
     "Perceptron",
+    "PrecisionAtK",
     "ProbLoss",
     "Profile",
+    "RankingCost",
+    "RankingSVM",
     "Result",
     "SarawagiGupta",
     "SlackRescaling",

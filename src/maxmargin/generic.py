@@ -123,6 +123,16 @@ def score_few(features, row, labels, place, n_few, W, out):
 
 
 @generic
+def score_rows(features, first, n_rows, scale, w, out):
+    """out[t] = scale * x_{first+t} . w for t < n_rows."""
+
+
+@generic
+def add_combination(features, first, weights, w):
+    """w += sum_t weights[t] x_{first+t}."""
+
+
+@generic
 def row_product(features, row, other):
     """Return x_row . x_other."""
 

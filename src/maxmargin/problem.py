@@ -31,8 +31,10 @@ from maxmargin.generic import (
 )
 from maxmargin.search.direct import Direct
 
-#: Examples a chunk of a batch oracle. Fixed, so that the number of threads never changes a result.
+#: Examples a chunk of a batch oracle, fewer where their outputs have many cells. The number of
+#: threads has no say in it, so that it never changes a result.
 CHUNK = 256
+CHUNK_CELLS = 1 << 14
 
 
 def lam_from_C(C: float, n_samples: int) -> float:
@@ -221,8 +223,10 @@ class Problem:
 
     def chunks(self) -> Iterator[tuple[int, int]]:
         """Cut the examples into the fixed chunks of the batch oracles."""
-        for first in range(0, self.n_examples, CHUNK):
-            yield first, min(first + CHUNK, self.n_examples)
+        mean_size = max(int(self.sizes.sum()) // self.n_examples, 1)
+        step = min(max(CHUNK_CELLS // mean_size, 1), CHUNK)
+        for first in range(0, self.n_examples, step):
+            yield first, min(first + step, self.n_examples)
 
     def over_chunks(
         self, work: Callable[[int, int, Desk], Any], pieces: list[tuple[int, int]] | None = None

@@ -9,6 +9,7 @@ from maxmargin.estimators.constraints import Constraints
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.multilabel import MultilabelSVM
 from maxmargin.estimators.path import PathResult
+from maxmargin.estimators.ranking import RankingSVM
 from maxmargin.estimators.structured import StructuredSVM, register_structure
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "MulticlassSVM",
     "MultilabelSVM",
     "PathResult",
+    "RankingSVM",
     "StructuredSVM",
     "Training",
     "register_structure",

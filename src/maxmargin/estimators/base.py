@@ -149,6 +149,7 @@ class BaseSVM(Hooks, BaseEstimator):
             settings = check_settings(self)
             self._check_eval_set(eval_set)
             training = self._encode(X, Y, sample_weight, reset=True)
+            settings = self._suit(settings, training)
             lam = lam_from_C(float(self.C), training.n_examples)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
             validate = None if eval_set is None else self._scorer(*eval_set)

@@ -14,6 +14,8 @@ A subclass writes these hooks; everything public here is built on them.
 `_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
 `_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
+`_named_solver`        the parameter `solver`, or what it stands for before data are seen
+`_suit`                settings, `Training` -> settings: a solver that goes by the data
 `_structure`           what says, by its attribute ``provides``, which solvers fit (default: self)
 =====================  ============================================================================
 """
@@ -27,7 +29,7 @@ import numpy as np
 
 from maxmargin import prediction
 from maxmargin.estimators import storage
-from maxmargin.estimators.settings import n_threads
+from maxmargin.estimators.settings import Settings, n_threads
 from maxmargin.estimators.training import Training
 
 
@@ -35,6 +37,7 @@ class Hooks:
     """The part of an estimator that knows what X, Y and w mean."""
 
     n_jobs: int | None
+    solver: Any
     classes_: np.ndarray
     n_features_in_: int
     #: What the structure offers besides what all do, see `Solver.needs`.
@@ -103,6 +106,14 @@ class Hooks:
     def _layout(self) -> Any:
         """Return what the cells of w mean, as a value that can be compared."""
         return [list(self.classes_), self.n_features_in_]
+
+    def _named_solver(self) -> Any:
+        """Return the parameter `solver`, or what its value stands for."""
+        return self.solver
+
+    def _suit(self, settings: Settings, training: Training) -> Settings:
+        """Return the settings that suit these examples."""
+        return settings
 
     def _structure(self) -> Any:
         """Return the object whose ``provides`` a solver's needs are held against."""

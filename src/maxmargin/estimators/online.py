@@ -15,7 +15,7 @@ from maxmargin.solvers import SOLVERS, Record, Result, Solver, State
 
 def is_online(estimator: Any) -> bool:
     """Tell whether an estimator's solver can go batch by batch; if not, say which can."""
-    solver = resolve_solver(estimator.solver)
+    solver = resolve_solver(estimator._named_solver())
     if not solver.is_online:
         online = [name for name, cls in SOLVERS.items() if cls.is_online]
         raise AttributeError(

@@ -108,6 +108,7 @@ def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any
     worker = clone(estimator)
     settings = check_settings(worker)
     training = worker._encode(X, Y, sample_weight, reset=True)
+    settings = worker._suit(settings, training)
     rng = generator(worker.random_state)
     fitted = []
     problem, state = None, cast(State, None)

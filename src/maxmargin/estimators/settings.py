@@ -147,7 +147,10 @@ def check_settings(estimator: Any) -> Settings:
     for i, callback in enumerate(estimator.callbacks or ()):
         if not callable(callback) and not hasattr(callback, "bind"):
             raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
-    surrogate, solver = resolve_surrogate(estimator.surrogate), resolve_solver(estimator.solver)
+    surrogate, solver = (
+        resolve_surrogate(estimator.surrogate),
+        resolve_solver(estimator._named_solver()),
+    )
     search = resolve_search(estimator.search)
     check_fit_together(solver, surrogate, estimator._structure())
     check_slack_known(search, solver)

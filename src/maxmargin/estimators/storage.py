@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.costs import COSTS
+from maxmargin.costs import COSTS, RANKING_COSTS
 from maxmargin.estimators.settings import unknown
 from maxmargin.persistence import restore_rng, rng_state
 from maxmargin.search import SEARCHES
@@ -16,7 +16,7 @@ from maxmargin.surrogates import SURROGATES
 
 #: Parameters that stand for objects, and where their names are found.
 REGISTRIES: dict[str, dict[str, Any]] = {
-    "cost": COSTS,
+    "cost": {**COSTS, **RANKING_COSTS},
     "surrogate": SURROGATES,
     "search": SEARCHES,
     "solver": SOLVERS,

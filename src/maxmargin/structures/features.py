@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.generic import add_outer, add_row, add_scores, implements, row_product, score_few
+from maxmargin.generic import (
+    add_combination,
+    add_outer,
+    add_row,
+    add_scores,
+    implements,
+    row_product,
+    score_few,
+    score_rows,
+)
 
 
 class Dense(NamedTuple):
@@ -168,6 +177,53 @@ def _score_few_csr(features, row, labels, place, n_few, W, out):
         for e in range(fours_end, end):
             sum0 += np.float64(values[e]) * W[indices[e], label]
         out[a] = (sum0 + sum1) + (sum2 + sum3)
+
+
+@implements(score_rows, Dense)
+def _score_rows_dense(features, first, n_rows, scale, w, out):
+    # Four sums, so that one addition need not wait for another.
+    values = features.values
+    n_columns = values.shape[1]
+    n_fours = n_columns - n_columns % 4
+    for t in range(n_rows):
+        row = first + t
+        sum0 = sum1 = sum2 = sum3 = 0.0
+        for f in range(0, n_fours, 4):
+            sum0 += np.float64(values[row, f]) * w[f]
+            sum1 += np.float64(values[row, f + 1]) * w[f + 1]
+            sum2 += np.float64(values[row, f + 2]) * w[f + 2]
+            sum3 += np.float64(values[row, f + 3]) * w[f + 3]
+        for f in range(n_fours, n_columns):
+            sum0 += np.float64(values[row, f]) * w[f]
+        out[t] = scale * ((sum0 + sum1) + (sum2 + sum3))
+
+
+@implements(score_rows, Csr)
+def _score_rows_csr(features, first, n_rows, scale, w, out):
+    for t in range(n_rows):
+        total = 0.0
+        for entry in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            total += np.float64(features.values[entry]) * w[features.indices[entry]]
+        out[t] = scale * total
+
+
+@implements(add_combination, Dense)
+def _add_combination_dense(features, first, weights, w):
+    values = features.values
+    for t in range(weights.shape[0]):
+        weight = weights[t]
+        if weight != 0.0:
+            for f in range(values.shape[1]):
+                w[f] += weight * np.float64(values[first + t, f])
+
+
+@implements(add_combination, Csr)
+def _add_combination_csr(features, first, weights, w):
+    for t in range(weights.shape[0]):
+        weight = weights[t]
+        if weight != 0.0:
+            for entry in range(features.indptr[first + t], features.indptr[first + t + 1]):
+                w[features.indices[entry]] += weight * np.float64(features.values[entry])
 
 
 @implements(row_product, Dense)

@@ -1,0 +1,209 @@
+"""Queries and their documents: a list of arrays, one a query, or rows with the query of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.estimators.sequences import offsets_of, stack_arrays
+
+
+class Queried(NamedTuple):
+    """X, and the query of each row where X is one matrix."""
+
+    X: Any
+    qid: Any = None
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Rows of features by query.
+
+    Attributes
+    ----------
+    matrix : ndarray or CSR matrix, rows as the caller has them
+    order : int64 array of shape (n_rows,)
+        The rows, query by query; within a query in the order of the caller.
+    offsets : int64 array of shape (n_queries + 1,)
+        Query q is ``order[offsets[q]:offsets[q + 1]]``.
+    is_list : bool
+        Whether the caller has a list, an element a query, and wants one back.
+    names : function of q that says which query it is
+    """
+
+    matrix: Any
+    order: np.ndarray
+    offsets: np.ndarray
+    is_list: bool
+    names: Callable[[int], str]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def query_of_row(self) -> np.ndarray:
+        """The query of each row, in the order of the caller."""
+        query = np.empty(len(self.order), dtype=np.int64)
+        query[self.order] = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return query
+
+    def rows(self, q: int) -> np.ndarray:
+        """Return the rows of a query."""
+        return self.order[self.offsets[q] : self.offsets[q + 1]]
+
+    def give_back(self, values: np.ndarray) -> Any:
+        """Return a value a row in the form that the caller has his rows in."""
+        if not self.is_list:
+            return values
+        return [values[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+
+
+def read_queries(
+    given: Any, read_rows: Callable[[Any], Any], n_features: int | None = None
+) -> Queries:
+    """Return validated queries.
+
+    Parameters
+    ----------
+    given : list of arrays of shape (n_documents, n_features); `Queried` rows with their queries; or
+        rows alone, which are one query
+    read_rows : validates rows that come as one matrix
+    n_features : what arrays in a list must have; None: what the first has
+    """
+    X, qid = given if isinstance(given, Queried) else (given, None)
+    if is_list_of_queries(X):
+        if qid is not None:
+            raise ValueError("qid is for rows in one matrix; X is a list, an element a query.")
+        stack = stack_arrays(list(X), n_features)
+        everyone = np.arange(int(stack.offsets[-1]))
+        return Queries(stack.matrix, everyone, stack.offsets, True, lambda q: f"X[{q}]")
+    matrix = read_rows(X)
+    n_rows = matrix.shape[0]
+    if qid is None:
+        everyone = np.arange(n_rows)
+        return Queries(matrix, everyone, offsets_of([n_rows]), False, lambda q: "X")
+    ids = np.asarray(qid)
+    if ids.shape != (n_rows,):
+        raise ValueError(
+            f"qid must have one entry a row of X, shape ({n_rows},), got shape {ids.shape}."
+        )
+    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
+        where = int(np.argmin(np.isfinite(ids)))
+        raise ValueError(f"qid[{where}] is {ids[where]}; expected the query of the row.")
+    # Queries in the order in which they first occur; rows need not lie together.
+    known, first, query = np.unique(ids, return_index=True, return_inverse=True)
+    rank = np.empty(len(known), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(known))
+    query = rank[query]
+    order = np.argsort(query, kind="stable")
+    named = known[np.argsort(first)]
+    sizes = np.bincount(query, minlength=len(known))
+    return Queries(matrix, order, offsets_of(sizes.tolist()), False, lambda q: f"query {named[q]}")
+
+
+def is_list_of_queries(X: Any) -> bool:
+    """Tell whether X holds an array a query, rather than rows."""
+    if sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim < 3):
+        return False
+    if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or len(X) == 0:
+        return False
+    if hasattr(X, "iloc"):
+        return False
+    first = X[0]
+    return bool(sp.issparse(first) or getattr(first, "ndim", np.ndim(first)) == 2)
+
+
+def read_grades(Y: Any, queries: Queries) -> np.ndarray:
+    """Return the grade of each row, in the order of the caller, or say what is wrong with one."""
+    n_rows = len(queries.order)
+    if queries.is_list:
+        given = list(Y) if hasattr(Y, "__len__") else Y
+        if not isinstance(given, list) or len(given) != len(queries):
+            n = f"{len(given)}" if isinstance(given, list) else type(Y).__name__
+            raise ValueError(
+                f"Y must have the grades of each of the {len(queries)} queries in X, got {n}."
+            )
+        parts = [_numbers(part, f"Y[{q}]") for q, part in enumerate(given)]
+        for q, (part, size) in enumerate(zip(parts, np.diff(queries.offsets), strict=True)):
+            if part.shape != (size,):
+                raise ValueError(
+                    f"Y[{q}] must have a grade for each of the {size} rows of X[{q}], got shape "
+                    f"{part.shape}."
+                )
+        grades = np.concatenate(parts)
+    else:
+        grades = _numbers(Y, "y")
+        if grades.shape != (n_rows,):
+            raise ValueError(
+                f"y must have a grade for each of the {n_rows} rows of X, got shape {grades.shape}."
+            )
+    bad = ~(np.isfinite(grades) & (grades >= 0.0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        if queries.is_list:
+            q = int(np.searchsorted(queries.offsets, row, side="right")) - 1
+            where = f"Y[{q}][{row - queries.offsets[q]}]"
+        else:
+            where = f"y[{row}]"
+        raise ValueError(f"{where} is {grades[row]:g}; expected a grade, a finite number >= 0.")
+    return grades
+
+
+def _numbers(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be grades, numbers >= 0: {error}.") from None
+
+
+def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
+    """Return one weight a query: as given for a list, and for rows the weight all its rows have."""
+    from maxmargin.estimators.settings import check_weights
+
+    if queries.is_list or sample_weight is None:
+        return check_weights(sample_weight, len(queries))
+    weight = check_weights(sample_weight, len(queries.order))
+    of_query = np.empty(len(queries))
+    for q in range(len(queries)):
+        own = weight[queries.rows(q)]
+        if (own != own[0]).any():
+            raise ValueError(
+                f"sample_weight differs within {queries.names(q)} ({own.min():g} to {own.max():g});"
+                " a query has one weight."
+            )
+        of_query[q] = own[0]
+    return of_query
+
+
+#: Ways to make the features of a query comparable with those of others.
+NORMALIZATIONS = ("standard", "minmax")
+
+
+def normalize_queries(queries: Queries, how: str | None) -> Any:
+    """Return the rows, in the order of the caller, with features normalised query by query."""
+    if how is None:
+        return queries.matrix
+    if how not in NORMALIZATIONS:
+        raise ValueError(
+            f"normalize must be None, {' or '.join(map(repr, NORMALIZATIONS))}, got {how!r}."
+        )
+    if sp.issparse(queries.matrix):
+        raise ValueError(
+            f"normalize={how!r} would make sparse rows dense: pass dense rows, or normalize=None."
+        )
+    rows = np.array(queries.matrix)
+    for q in range(len(queries)):
+        own = queries.rows(q)
+        values = rows[own].astype(np.float64)
+        if how == "standard":
+            low, spread = values.mean(axis=0), values.std(axis=0)
+        else:
+            low, spread = values.min(axis=0), np.ptp(values, axis=0)
+        # Of a feature that is the same in all documents nothing but rounding would be left.
+        flat = spread <= 1e-12 * np.abs(values).max(axis=0, initial=0.0)
+        rows[own] = np.where(flat, 0.0, (values - low) / np.where(flat, 1.0, spread))
+    return rows

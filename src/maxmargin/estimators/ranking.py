@@ -1,0 +1,340 @@
+"""RankingSVM: scores by which the documents of a query are ranked."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.costs import RANKING_COSTS
+from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.online import is_online
+from maxmargin.estimators.queries import (
+    Queried,
+    Queries,
+    normalize_queries,
+    read_grades,
+    read_queries,
+    read_weights,
+)
+from maxmargin.estimators.ranking_encoding import ranking_training
+from maxmargin.estimators.ranking_scores import measure_of
+from maxmargin.estimators.rows import RowInputs
+from maxmargin.estimators.settings import Settings, check_number, resolve
+from maxmargin.persistence import register
+from maxmargin.solvers import OneSlack
+
+
+@register
+class RankingSVM(RowInputs, BaseSVM):
+    """Linear ranker, learnt for average precision, NDCG or AUC itself, to a certified gap.
+
+    Minimises, with lam = 1/(C n) and the interleavings y of the relevant and the other documents of
+    query i,
+
+        lam/2 |w|^2 + 1/n sum_i s_i max_y [ cost(y) + w.phi(x_i, y) - w.phi(x_i, y_i) ]
+
+    where phi(x, y) is the mean of +-(x_relevant - x_other) over all pairs of a query. The loss is
+    above the cost of the ranking by score. There is no intercept: it would change no ranking.
+
+    Parameters
+    ----------
+    C : float > 0
+        Weight of the training losses against |w|^2/2. A query's loss is a mean over its pairs, so
+        that good values are larger than for classification.
+    cost : {"ap", "ndcg", "ndcg_at_k", "auc", "precision_at_k"} or object
+        Task loss; `NDCGAtK` and `PrecisionAtK` have a k, `RankingCost` is one of your own. With
+        more grades than 0 and 1, NDCG is learnt as the mean of NDCGs for each grade from which
+        documents may count as relevant, which is what it is.
+    relevant : float
+        The grade from which a document is relevant; NDCG looks at grades themselves.
+    solver : str or Solver
+        "auto" is "bcfw", and "one_slack" where there is one query.
+    normalize : {None, "standard", "minmax"}
+        Features made comparable query by query: mean 0 and deviation 1, or from 0 to 1.
+    surrogate, search, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
+callbacks, verbose
+        As in `BaseSVM`.
+    min_count, hashing : int, int or None
+        For rows that are dictionaries or lists of names; see `FeatureTable`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    n_skipped_ : int
+        Queries that taught nothing, because all their documents are relevant, or none.
+    result_ : Result
+
+    Notes
+    -----
+    Queries come in one of three ways, to every method: X a list of arrays, one a query, and Y a
+    list of their grades; X a matrix, y the grades of its rows, and ``qid`` the query of each, in
+    any order; X a matrix alone, which is one query. What is returned has the same form.
+
+    Examples
+    --------
+    >>> from maxmargin import RankingSVM
+    >>> from maxmargin.datasets import make_rankings
+    >>> data = make_rankings(n_queries=40, random_state=0)
+    >>> model = RankingSVM(C=10.0, cost="ndcg", tol=0.01, random_state=0)
+    >>> model = model.fit(data.X_train, data.y_train, qid=data.extra["qid_train"])
+    >>> model.result_.status, bool(model.result_.relative_gap <= 0.01)
+    ('converged', True)
+    >>> model.score(data.X_test, data.y_test, qid=data.extra["qid_test"]) > 0.8
+    True
+    """
+
+    coef_: np.ndarray
+    n_skipped_: int
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        cost: Any = "ndcg",
+        relevant: float = 1,
+        surrogate: Any = "margin",
+        search: Any = "auto",
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        time_budget: float | None = None,
+        patience: int | None = None,
+        normalize: str | None = None,
+        min_count: int = 1,
+        hashing: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        callbacks: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            C=C,
+            cost=cost,
+            surrogate=surrogate,
+            search=search,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            time_budget=time_budget,
+            patience=patience,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.relevant = relevant
+        self.normalize = normalize
+        self.min_count = min_count
+        self.hashing = hashing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    # -- what the user calls -----------------------------------------------------------------
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, ...] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        *,
+        qid: Any = None,
+    ) -> Self:
+        """Learn from graded queries.
+
+        Parameters
+        ----------
+        X, y : list of arrays and list of their grades, or rows and the grades of each
+        sample_weight : array or None
+            One weight a query where X is a list; one a row, the same for all rows of a query,
+            where it is a matrix.
+        eval_set : (X, y) or (X, y, qid), or None
+            Held-out queries, scored after each pass; see `patience`.
+        resume : path or None
+            A file that a `Checkpoint` wrote during this very fit: go on there.
+        qid : array of shape (n_rows,) or None
+            The query of each row of a matrix. None: all rows are one query.
+        """
+        if isinstance(eval_set, tuple) and len(eval_set) == 3:
+            eval_set = (Queried(eval_set[0], eval_set[2]), eval_set[1])
+        return super().fit(Queried(X, qid), y, sample_weight, eval_set, resume)
+
+    @available_if(is_online)
+    def partial_fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        lam: float | None = None,
+        n_total: int | None = None,
+    ) -> Self:
+        """Make one pass over a batch of queries; see `BaseSVM.partial_fit`."""
+        return self._partial_fit(Queried(X, qid), y, (), sample_weight, lam=lam, n_total=n_total)
+
+    def predict(self, X: Any, *, qid: Any = None) -> Any:
+        """Return the score of every document, higher ones first in a ranking.
+
+        Parameters
+        ----------
+        X : list of arrays, or rows
+        qid : array of shape (n_rows,) or None
+            Looked at with `normalize` alone, which goes by query.
+
+        Returns
+        -------
+        list of arrays where X is a list, else an array of shape (n_rows,), in the order of X
+        """
+        check_is_fitted(self, "result_")
+        queries, rows = self._documents(Queried(X, qid), reset=False)
+        return queries.give_back(np.asarray(rows @ self.coef_))
+
+    decision_function = predict
+
+    def rank(self, X: Any, *, qid: Any = None) -> Any:
+        """Return the place of every document in the ranking of its query, 1 on top.
+
+        Documents of equal scores stand in the order given. Form and parameters are those of
+        `predict`.
+
+        Examples
+        --------
+        >>> from maxmargin import RankingSVM
+        >>> X, y = [[0.0], [1.0], [2.0]], [0, 0, 1]
+        >>> RankingSVM(cost="auc").fit(X, y).rank([[5.0], [7.0], [6.0]])
+        array([3, 1, 2])
+        """
+        check_is_fitted(self, "result_")
+        queries, rows = self._documents(Queried(X, qid), reset=False)
+        scores = np.asarray(rows @ self.coef_)
+        places = np.empty(len(scores), dtype=np.int64)
+        for q in range(len(queries)):
+            own = queries.rows(q)
+            places[own[np.argsort(-scores[own], kind="stable")]] = np.arange(1, len(own) + 1)
+        return queries.give_back(places)
+
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None
+    ) -> float:
+        """Return the mean over queries of the measure that the cost stands for.
+
+        That is average precision, NDCG, AUC or precision at k, as in `maxmargin.metrics`; queries
+        where it has no value, such as one without relevant documents, are left out.
+        """
+        return super().score(Queried(X, qid), y, sample_weight)
+
+    # -- hooks -------------------------------------------------------------------------------
+
+    def _documents(self, X: Any, reset: bool) -> tuple[Queries, Any]:
+        """Return validated queries, and their rows as the model sees them."""
+        n_features = None if reset else self.n_features_in_
+        queries = read_queries(X, lambda rows: self._rows(rows, reset), n_features)
+        if reset and queries.is_list:
+            self.features_ = None
+            self.n_features_in_ = queries.matrix.shape[1]
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+        return queries, normalize_queries(queries, self.normalize)
+
+    def _cost(self) -> Any:
+        return resolve("cost", self.cost, RANKING_COSTS, "rule")
+
+    def _encode(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        reset: bool,
+        classes: Iterable[Any] | None = None,
+        weighted: bool = True,
+    ) -> Training:
+        cost = self._cost()
+        relevant = check_number("relevant", self.relevant)
+        queries, rows = self._documents(X, reset)
+        grades = read_grades(Y, queries)
+        weight = read_weights(sample_weight, queries)
+        training, n_skipped = ranking_training(queries, rows, grades, cost, relevant, weight)
+        if training is None:
+            raise ValueError(
+                f"There is nothing to learn from {_queries(len(queries))}: each has documents of "
+                f"one kind only, all relevant or none, or no weight (relevant={self.relevant:g})."
+            )
+        if n_skipped:
+            warnings.warn(
+                f"{n_skipped} of {_queries(len(queries))} teach nothing and are skipped: all their "
+                "documents are relevant, or none.",
+                UserWarning,
+                stacklevel=4,
+            )
+        self.n_skipped_ = n_skipped
+        return training
+
+    def _encode_inputs(self, X: Any) -> Any:
+        queries, rows = self._documents(X, reset=False)
+        return rows, queries.order, queries.offsets
+
+    def _unpack(self, w: np.ndarray) -> None:
+        self.coef_ = w
+
+    def _layout(self) -> Any:
+        return [self.n_features_in_, self._feature_names(), self.normalize]
+
+    def _named_solver(self) -> Any:
+        return "bcfw" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
+
+    def _suit(self, settings: Settings, training: Training) -> Settings:
+        if isinstance(self.solver, str) and self.solver == "auto" and training.n_examples == 1:
+            # One block: what bcfw keeps of a plane is as long as the query, what this keeps as w.
+            return replace(settings, solver=OneSlack())
+        return settings
+
+    def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
+        queries, rows = self._documents(X, reset=False)
+        grades = read_grades(Y, queries)
+        weight = read_weights(sample_weight, queries)
+        measure = measure_of(self._cost(), check_number("relevant", self.relevant))
+        everyone = [queries.rows(q) for q in range(len(queries))]
+
+        def score(w: np.ndarray) -> float:
+            scores = np.asarray(rows @ w, dtype=np.float64)
+            values = np.array([measure(grades[own], scores[own]) for own in everyone])
+            known = np.isfinite(values) & (weight > 0.0)
+            if not known.any():
+                raise ValueError(
+                    f"Nothing to score in {_queries(len(queries))}: none has both relevant "
+                    "documents and others."
+                )
+            return float(np.average(values[known], weights=weight[known]))
+
+        return score
+
+    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        meta, arrays = super()._fitted_state()
+        meta["features"] = self._rows_state()
+        meta["n_skipped"] = self.n_skipped_
+        return meta, arrays
+
+    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        super()._restore_fitted(meta, arrays)
+        self._restore_rows(meta["features"])
+        self.n_skipped_ = meta["n_skipped"]
+
+
+def _queries(n: int) -> str:
+    return "1 query" if n == 1 else f"{n} queries"
