@@ -1,10 +1,11 @@
 """Convergence of slack rescaling on Yeast: solvers and searches, as a picture.
 
 All 1500 genes, a weight for every pair of the 14 labels, and C = 0.1, the best for slack rescaling
-on features as they are given (label_accuracy.py). Every run has the same CPU seconds. After some passes its objective is computed, off the clock, by an exact search, whatever search the
-run itself has: a search that misses label sets thinks too well of its w. The lowest objective so
-far is shown, relative to the largest dual value that any run has found, so that the optimum lies
-somewhere below. Writes docs/images/yeast_convergence.png.
+on features as they are given (label_accuracy.py). Every run has the same CPU seconds. After some
+passes its objective is computed, off the clock, by an exact search, whatever search the run itself
+has: a search that misses label sets thinks too well of its w. The lowest objective so far is shown,
+relative to the largest dual value that any run has found, so that the optimum lies somewhere below.
+Writes docs/images/yeast_convergence.png.
 """
 
 from __future__ import annotations

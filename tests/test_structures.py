@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ordinal import Distance, Ordinal, OrdinalData
 
 from maxmargin import generic
-from maxmargin.costs import COSTS, CostMatrix, Hamming, ZeroOne
+from maxmargin.costs import COSTS, RANKING_COSTS, CostMatrix, Hamming, ZeroOne
 from maxmargin.generic import difference_potentials, has, maximize, potentials, workspace
 from maxmargin.problem import Problem
 from maxmargin.solvers import BlockFrankWolfe
@@ -51,7 +51,7 @@ def test_every_registered_structure_has_a_tiny_instance():
         assert type(tiny_data(name).data) is kind
 
 
-@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("cost", [*COSTS, *RANKING_COSTS])
 @pytest.mark.parametrize("features", ["dense", "csr", "float32"])
 @pytest.mark.parametrize("structure", [name for name in STRUCTURES if name != "user"])
 def test_registered_structures_meet_the_contract(structure, features, cost):

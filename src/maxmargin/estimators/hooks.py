@@ -40,6 +40,8 @@ class Hooks:
     solver: Any
     classes_: np.ndarray
     n_features_in_: int
+    #: Whether outputs are made of classes, which `partial_fit` must then be told of.
+    has_classes: ClassVar[bool] = True
     #: What the structure offers besides what all do, see `Solver.needs`.
     provides: ClassVar[frozenset[str]] = frozenset()
 

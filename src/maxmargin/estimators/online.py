@@ -45,6 +45,8 @@ def batch_lam(estimator: Any, solver: Solver, lam: float | None, n_total: int | 
 
 def check_classes(estimator: Any, classes: Iterable[Any] | None, is_first: bool) -> None:
     """Check that the first batch comes with all classes, and that later ones name no others."""
+    if not estimator.has_classes:
+        return
     if is_first:
         if classes is None and getattr(estimator, "classes", None) is None:
             raise ValueError("classes must be given at the first call of partial_fit.")

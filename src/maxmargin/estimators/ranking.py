@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -90,6 +90,7 @@ callbacks, verbose
     True
     """
 
+    has_classes: ClassVar[bool] = False
     coef_: np.ndarray
     n_skipped_: int
 
@@ -185,7 +186,7 @@ callbacks, verbose
         n_total: int | None = None,
     ) -> Self:
         """Make one pass over a batch of queries; see `BaseSVM.partial_fit`."""
-        return self._partial_fit(Queried(X, qid), y, (), sample_weight, lam=lam, n_total=n_total)
+        return self._partial_fit(Queried(X, qid), y, None, sample_weight, lam=lam, n_total=n_total)
 
     def predict(self, X: Any, *, qid: Any = None) -> Any:
         """Return the score of every document, higher ones first in a ranking.

@@ -25,6 +25,7 @@ from maxmargin.structures.labels import (
 from maxmargin.structures.labels_build import labels_data, learnt_tree
 from maxmargin.structures.labels_program import ProgramLabels, RelaxedProgramLabels
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
+from maxmargin.structures.ranking import RankingData, ranking_data
 from maxmargin.structures.user import OwnCost, Structure, UserData
 
 #: Structures by name, as the generic functions know them. A new one is a file of its own, a line
@@ -37,6 +38,7 @@ STRUCTURES: dict[str, type] = {
     "multilabel_listed": ListedLabels,
     "multilabel_pairwise": PairwiseLabels,
     "multilabel_relaxed": RelaxedLabels,
+    "ranking": RankingData,
     "user": UserData,
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "OwnCost",
     "PairwiseLabels",
     "ProgramLabels",
+    "RankingData",
     "RelaxedLabels",
     "RelaxedProgramLabels",
     "Structure",
@@ -61,4 +64,5 @@ __all__ = [
     "labels_data",
     "learnt_tree",
     "multiclass_data",
+    "ranking_data",
 ]

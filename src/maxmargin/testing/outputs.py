@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from maxmargin.structures import (
     ListedLabels,
     MulticlassData,
     PairwiseLabels,
+    RankingData,
     RelaxedLabels,
     TreeLabels,
     UserData,
@@ -61,6 +63,22 @@ def _of_relaxed_labels(data: RelaxedLabels, i: int) -> np.ndarray:
     return cells
 
 
+def _of_ranking(data: RankingData, i: int) -> np.ndarray:
+    """List all orders, as far as they differ in what stands above what."""
+    size, n_relevant = int(data.sizes[i]), int(data.n_relevant[i])
+    is_relevant = np.arange(size) < n_relevant
+    rows = set()
+    for order in itertools.permutations(range(size)):
+        above = [0, 0]  # others, relevant ones
+        cells = [0] * size
+        for sample in order:
+            kind = int(is_relevant[sample])
+            cells[sample] = above[1 - kind]
+            above[kind] += 1
+        rows.add(tuple(cells))
+    return np.array(sorted(rows), dtype=np.int32).reshape(-1, size)
+
+
 def _of_user(data: UserData, i: int) -> np.ndarray:
     lister = getattr(data.structure, "outputs", None)
     if not callable(lister):
@@ -90,6 +108,7 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     ListedLabels: _of_labels,
     PairwiseLabels: _of_labels,
     RelaxedLabels: _of_relaxed_labels,
+    RankingData: _of_ranking,
     UserData: _of_user,
 }
 

@@ -8,17 +8,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.costs import COSTS, ClassWeighted, Cost, CostMatrix, label_tables
+from maxmargin.costs import (
+    COSTS,
+    RANKING_COSTS,
+    ClassWeighted,
+    Cost,
+    CostMatrix,
+    label_tables,
+)
 from maxmargin.estimators.settings import resolve_search
 from maxmargin.estimators.training import Training
 from maxmargin.problem import Problem
 from maxmargin.structures import (
     OwnCost,
+    RankingData,
     UserData,
     chain_data,
     chain_layout,
     labels_data,
     multiclass_data,
+    ranking_data,
 )
 from maxmargin.surrogates import SURROGATES
 
@@ -105,6 +114,13 @@ def _tiny_labels(inference: str, edges: Any = ()) -> Callable[..., TinyData]:
     return make
 
 
+def _tiny_ranking(kind: str, rng: np.random.Generator) -> TinyData:
+    """Two queries of one kind of relevance, and one of two, which share their rows."""
+    X = _features(12, kind, rng)
+    sizes = np.array([4, 3, 5, 5])
+    return TinyData(ranking_data(X, [0, 4, 7, 7], sizes, [2, 1, 1, 3]), sizes)
+
+
 def _tiny_user(kind: str, rng: np.random.Generator) -> TinyData:
     X = _features(6, "dense", rng)
     data = UserData(Agreement(N_LABELS, 2), X, rng.permutation(np.arange(6) % N_LABELS).tolist())
@@ -121,6 +137,7 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     # On a forest the relaxation is exact, so that the best of all sets is the best there is.
     "multilabel_pairwise": _tiny_labels("pairwise", [(0, 1), (1, 2)]),
     "multilabel_relaxed": _tiny_labels("relaxed", [(0, 1), (1, 2)]),
+    "ranking": _tiny_ranking,
     "user": _tiny_user,
 }
 
@@ -156,6 +173,8 @@ def fitting_costs(structure: str) -> list[str]:
     """
     if structure == "user":  # which has its own
         return ["own"]
+    if structure == "ranking":
+        return list(RANKING_COSTS)
     misfits = {"matrix"} if structure.startswith("multilabel") else {"f1"}
     if structure in ("multilabel_tree", "multilabel_pairwise", "multilabel_relaxed"):
         misfits.add("f1")
@@ -168,6 +187,14 @@ def tiny_tables(tiny: TinyData, cost: str) -> Any:
     """Return a registered cost as these examples take it."""
     if isinstance(tiny.data, UserData):
         return OwnCost()
+    if isinstance(tiny.data, RankingData):
+        if cost not in RANKING_COSTS:
+            raise ValueError(f"{cost!r} is for labels. Costs that fit: {', '.join(RANKING_COSTS)}.")
+        # The first two places, where costs have some.
+        limits = {"k": 2} if cost.endswith("_at_k") else {}
+        n_relevant = tiny.data.n_relevant
+        shapes = zip(n_relevant, tiny.sizes - n_relevant, strict=True)
+        return RANKING_COSTS[cost](**limits).rule(list(shapes))
     classes = np.arange(N_LABELS)
     labels = tiny.data.labels if hasattr(tiny.data, "graph") else None
     if labels is not None:
@@ -177,7 +204,7 @@ def tiny_tables(tiny: TinyData, cost: str) -> Any:
 
 def tiny_problem(
     structure: str = "chain",
-    cost: str = "hamming",
+    cost: str | None = None,
     surrogate: str = "margin",
     *,
     search: str = "auto",
@@ -189,7 +216,8 @@ def tiny_problem(
 ) -> Problem:
     """Return a problem with a few examples of a registered structure.
 
-    A structure in plain Python has a cost of its own: `cost` is then not looked at. `search` is a
+    `cost` is a name in `maxmargin.costs.COSTS`, or RANKING_COSTS; None is the first that fits. A
+    structure in plain Python has a cost of its own: `cost` is then not looked at. `search` is a
     name in `maxmargin.search.SEARCHES`, or "auto".
 
     Examples
@@ -199,6 +227,7 @@ def tiny_problem(
     (6, 9)
     """
     tiny = tiny_data(structure, features, seed)
+    cost = fitting_costs(structure)[0] if cost is None else cost
     weight = 0.5 + np.random.default_rng(seed).random(len(tiny.sizes))
     training = Training(tiny.data, tiny_tables(tiny, cost), len(tiny.sizes), weight)
     return training.problem(
