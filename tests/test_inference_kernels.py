@@ -149,13 +149,24 @@ def test_profile_of_several_steps(potentials, run):
             assert chain.path_score(*potentials, paths[level]) == pytest.approx(best, rel=1e-12)
 
 
+def test_profile_up_to_a_limit_is_the_beginning_of_the_profile(potentials, run):
+    length, n_labels = potentials[0].shape
+    step = np.random.default_rng(length).integers(0, 3, size=(length, n_labels)).astype(np.int32)
+    most = int(step.max(axis=1).sum())
+    scores, paths = profile_all(run, potentials, step, most)
+    for limit in range(most):
+        some, some_paths = profile_all(run, potentials, step, limit)
+        np.testing.assert_array_equal(some, scores[: limit + 1])
+        np.testing.assert_array_equal(some_paths, paths[: limit + 1])
+
+
 def profile_all(run, potentials, step, most):
     length, n_labels = potentials[0].shape
     scores = np.full(most + 1, -np.inf)
     paths = np.full((most + 1, length), -1, dtype=np.int32)
     reach = np.zeros(length + 1, dtype=np.int64)
     delta = np.full((length, most + 1, n_labels), np.nan)
-    run(chain.profile_scores, *potentials, step, reach, delta, np.empty(n_labels), scores)
+    run(chain.profile_scores, *potentials, step, most, reach, delta, np.empty(n_labels), scores)
     unary, transitions, _, end = potentials
     for level in np.flatnonzero(scores > -np.inf):
         found = scores[level], paths[level]

@@ -272,6 +272,15 @@ def profile(data, cost, i, theta, room, h, g):
     """
 
 
+@generic_on_two_with_default
+def profile_up_to(data, cost, i, theta, room, limit, h, g):
+    """List what `profile` does, but for levels of a cost above ``limit``, which may be left out.
+
+    For structures where that saves work; the default leaves none out.
+    """
+    return profile(data, cost, i, theta, room, h, g)
+
+
 @generic_on_two
 def profile_output(data, cost, i, theta, room, level, outputs, at):
     """Write to (outputs, at) the output of a level of the last `profile`, of this example."""

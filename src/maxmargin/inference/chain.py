@@ -236,7 +236,7 @@ def profile(
     reach = np.empty(length + 1, dtype=np.int64)
     delta = np.empty((length, length, n_labels))
     level_scores = np.full(length + 1, -np.inf)
-    profile_scores(*potentials, step, reach, delta, np.empty(n_labels), level_scores)
+    profile_scores(*potentials, step, length, reach, delta, np.empty(n_labels), level_scores)
     outputs = np.full((length + 1, length), -1, dtype=np.int32)
     scores, matrix, _, last = potentials
     for level in np.flatnonzero(level_scores > -np.inf):

@@ -14,14 +14,17 @@ from maxmargin._compile import kernel
 
 
 @kernel
-def profile_scores(unary, transitions, start, end, step, reach, delta, arrival, scores):
-    """Find the best score of each level; return the number of levels.
+def profile_scores(unary, transitions, start, end, step, limit, reach, delta, arrival, scores):
+    """Find the best score of each level up to ``limit``; return the number of levels.
 
     Parameters
     ----------
     unary, transitions, start, end : potentials as for `best_path`
     step : int32 array of shape (>= L, K), >= 0
-    reach : int64 workspace of length >= L + 1: reach[t] receives the most steps before position t
+    limit : int, >= 0
+        More steps than this are of no interest: the work is that of so many levels at most.
+    reach : int64 workspace of length >= L + 1: reach[t] receives the most steps before position t,
+        or the limit
     delta : float64 workspace of shape (>= L, >= reach[L - 1] + 1, K): delta[t, c, k] is the best
         beginning that reaches label k at position t with c steps before t, the unary of t not yet
         added
@@ -36,7 +39,7 @@ def profile_scores(unary, transitions, start, end, step, reach, delta, arrival, 
         most = 0
         for k in range(n_labels):
             most = max(most, step[t, k])
-        reach[t + 1] = reach[t] + most
+        reach[t + 1] = min(reach[t] + most, limit)
     for k in range(n_labels):
         delta[0, 0, k] = start[k]
     for t in range(1, length):

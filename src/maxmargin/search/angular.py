@@ -35,8 +35,8 @@ from maxmargin.search.base import (
     check_at_least,
     check_tolerance,
     copy_output,
-    is_same_output,
     recall,
+    remember,
     remembered,
 )
 
@@ -233,22 +233,6 @@ def _narrow(angles: Any, place: int, lines: Any, n_lines: int, step: float, best
     return True
 
 
-@jitable
-def _remember(kept: Any, i: int, size: int, outputs: Any, at: int) -> None:
-    """Put an output first among those remembered, in place of itself or of the oldest."""
-    start, last = kept.starts[i], kept.counts[i]
-    for k in range(kept.counts[i]):
-        if is_same_output(size, outputs, at, kept.labels, k * kept.n_cells + start):
-            last = k
-            break
-    last = min(last, N_REMEMBERED - 1)
-    for k in range(last, 0, -1):
-        to = k * kept.n_cells + start
-        copy_output(size, kept.labels, to - kept.n_cells, kept.labels, to)
-    copy_output(size, outputs, at, kept.labels, start)
-    kept.counts[i] = max(kept.counts[i], last + 1)
-
-
 @implements(find, AngularSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
@@ -332,5 +316,5 @@ def _find(search, problem, i, desk, outputs, at):
     else:
         copy_output(size, labels, place * size, outputs, at)
         if kept.is_warm:
-            _remember(kept, i, size, outputs, at)
+            remember(kept, i, size, N_REMEMBERED, outputs, at)
     return best, best_slope, best_error, max(bound, best)

@@ -102,3 +102,19 @@ def is_same_output(size: int, left: Any, left_at: int, right: Any, right_at: int
         if left[left_at + k] != right[right_at + k]:
             return False
     return True
+
+
+@jitable
+def remember(kept: Any, i: int, size: int, n_slots: int, outputs: Any, at: int) -> None:
+    """Put an output first among those remembered, in place of itself or of the oldest."""
+    start, last = kept.starts[i], kept.counts[i]
+    for k in range(kept.counts[i]):
+        if is_same_output(size, outputs, at, kept.labels, k * kept.n_cells + start):
+            last = k
+            break
+    last = min(last, n_slots - 1)
+    for k in range(last, 0, -1):
+        to = k * kept.n_cells + start
+        copy_output(size, kept.labels, to - kept.n_cells, kept.labels, to)
+    copy_output(size, outputs, at, kept.labels, start)
+    kept.counts[i] = max(kept.counts[i], last + 1)

@@ -31,11 +31,11 @@ from maxmargin.generic import (
     oracles,
     output_cost,
     output_size,
-    profile,
     profile_levels,
     profile_output,
     profile_price,
     profile_room,
+    profile_up_to,
     psi,
     search_room,
     shift,
@@ -45,6 +45,7 @@ from maxmargin.search.base import (
     check_at_least,
     copy_output,
     recall,
+    remember,
     remembered,
 )
 from maxmargin.search.points import (
@@ -57,14 +58,15 @@ from maxmargin.search.points import (
     best_level,
     best_share,
     contour_tilt,
+    highest_level,
     insert_point,
     is_settled,
     lowest_line,
     rank,
 )
 
-#: Outputs remembered of an example: the ends of the last edge, and the best.
-N_REMEMBERED = 3
+#: Outputs remembered of an example: the ends of the last edges, and the best.
+N_REMEMBERED = 8
 
 #: Above the time of so many calls of the oracle a profile is too dear, though it never fails, which
 #: the k best may do.
@@ -93,7 +95,9 @@ class ConvexHull:
     max_calls : int, default=100
         Give up after so many calls, with the bound that they have given.
     max_k : int, default=64
-        Ask for so many best outputs at the most, 4 at first and then twice as many each time.
+        Ask for so many best outputs at the most, 4 at first and then twice as many each time. With
+        so many it goes on, at one tilt after the other, while each list brings the bound nearer to
+        the best output by a tenth.
 
     Examples
     --------
@@ -217,8 +221,8 @@ CHAIN, COUNTS = 0, 1
 # Places in the row of counts.
 N_POINTS, N_CHAIN, N_LINES, BEST, IS_BOUNDED = range(5)
 
-#: How many best outputs are asked for at first.
-FIRST_K = 4
+#: How many best outputs are asked for at first, and how many lists of them are made at the most.
+FIRST_K, MOST_LISTS = 4, 64
 
 
 class ListRoom(NamedTuple):
@@ -238,12 +242,12 @@ class LevelRoom(NamedTuple):
 
 def _room(core: HullCore, problem: Any, more: Any) -> HullRoom:
     # Points: the truth, those remembered, one a call and one of the fallback. Lines: one a call,
-    # and one for each k of the fallback.
+    # and one for each list of the fallback.
     n = core.max_calls + N_REMEMBERED + 2
     stride = int(problem.sizes.max(initial=1))
     return HullRoom(
         np.zeros((4, n)),
-        np.zeros((2, n + 64)),
+        np.zeros((2, n + MOST_LISTS)),
         np.zeros((2, n + 5), dtype=np.int64),
         problem.empty_outputs(n * stride),
         stride,
@@ -300,10 +304,14 @@ def _stop(search, problem, i, desk, most, h, g):
 def _take_best_level(search, problem, i, desk, most, h, g):
     data, cost, theta, room = problem.data, problem.cost, desk.theta, desk.room
     own, levels_h, levels_g = room.more.own, room.more.h, room.more.g
-    n_levels = profile(data, cost, i, theta, own, levels_h, levels_g)
+    top = room.points[ORDER, room.ints[COUNTS, BEST]]
+    step, n_lines = search.core.steps[i], room.ints[COUNTS, N_LINES]
+    limit = math.inf
+    if n_lines > 0 and step > 0.0:
+        limit = highest_level(problem.surrogate, room.lines, n_lines, step, most, top)
+    n_levels = profile_up_to(data, cost, i, theta, own, limit, levels_h, levels_g)
     desk.calls[0] += 1
     best = -1
-    top = room.points[ORDER, room.ints[COUNTS, BEST]]
     for level in range(n_levels):
         if levels_h[level] > -math.inf:
             order = rank(problem.surrogate, levels_h[level], levels_g[level])
@@ -340,7 +348,8 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
     is_unviolated = room.ints[COUNTS, BEST] == 0
     is_written = False
     k = min(FIRST_K, search.max_k)
-    while k <= search.max_k and not search.core.is_ratio:
+    excess = math.inf
+    for _ in range(0 if search.core.is_ratio else MOST_LISTS):
         at_g = best_below(surrogate, lines, n_lines, most)
         lam = contour_tilt(surrogate, lowest_line(lines, n_lines, at_g), at_g)
         if is_unviolated:
@@ -374,7 +383,11 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
         h = lowest_line(lines, n_lines, g)
         if is_settled(surrogate, top, h, g):
             return is_written, True, h, g
-        k *= 2
+        left = rank(surrogate, h, g) - top
+        if k == search.max_k and left > 0.9 * excess:
+            break
+        excess = left
+        k = min(2 * k, search.max_k)
     return is_written, False, h, g
 
 
@@ -526,14 +539,10 @@ def _find(search, problem, i, desk, outputs, at):
 
     best = counts[BEST]
     if kept.is_warm:
-        count = 0
-        for k in range(3):
-            slot = centre if k == 0 else (other if k == 1 else best)
-            is_known = k == 2 and slot in (centre, other)
-            if slot > 0 and not is_known:  # point 0, the true output, is there anyway
-                copy_output(size, labels, slot * stride, kept.labels, count * kept.n_cells + start)
-                count += 1
-        kept.counts[i] = count
+        # The ends of the edge come first. Point 0, the true output, is there anyway.
+        for slot in (best, other, centre):
+            if slot > 0:
+                remember(kept, i, size, N_REMEMBERED, labels, slot * stride)
     is_mixed = False
     if bound > 0.0 and share > 0.0:
         is_mixed = mix(data, i, labels, centre * stride, labels, other * stride, share, outputs, at)

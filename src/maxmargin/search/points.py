@@ -170,3 +170,17 @@ def best_level(
             top = order
             best = level * step
     return best
+
+
+@jitable
+def highest_level(
+    surrogate: Any, lines: Any, n_lines: int, step: float, most: float, known: float
+) -> float:
+    """Return the largest multiple of step up to ``most`` where psi below all lines may exceed that
+    of rank ``known``; 0 where there is none.
+    """
+    for level in range(round(most / step), 0, -1):
+        g = level * step
+        if not is_settled(surrogate, known, lowest_line(lines, n_lines, g), g):
+            return g
+    return 0.0

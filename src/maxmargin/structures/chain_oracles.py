@@ -20,6 +20,7 @@ from maxmargin.generic import (
     profile_output,
     profile_price,
     profile_room,
+    profile_up_to,
 )
 from maxmargin.inference.chain_best import path_score
 from maxmargin.inference.chain_kbest import best_k_paths
@@ -80,18 +81,28 @@ def _profile_room(data, cost):
 
 @implements(profile, ChainData, PartCost)
 def _profile(data, cost, i, theta, room, h, g):
+    return profile_up_to(data, cost, i, theta, room, np.inf, h, g)
+
+
+@implements(profile_up_to, ChainData, PartCost)
+def _profile_up_to(data, cost, i, theta, room, limit, h, g):
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     for t in range(length):
         truth = data.labels[first + t]
         for k in range(n_labels):
             room.step[t, k] = room.steps[truth, k]
+    unit = cost.scale[i] * room.unit
+    most = room.scores.shape[0] - 1
+    if limit < unit * most:
+        most = int(limit / unit + 1e-9)
     n_levels = profile_scores(
         theta.unary[:length],
         theta.edges[:n_labels],
         theta.edges[n_labels],
         theta.edges[n_labels + 1],
         room.step,
+        most,
         room.reach,
         room.delta,
         room.arrival,
@@ -106,7 +117,7 @@ def _profile(data, cost, i, theta, room, h, g):
     )
     for level in range(n_levels):
         h[level] = room.scores[level] - truth_score
-        g[level] = cost.scale[i] * room.unit * level
+        g[level] = unit * level
     return n_levels
 
 
