@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin._compile import jitable, kernel
+from maxmargin._compile import kernel
 from maxmargin.generic import (
     constrained,
     cost_step,

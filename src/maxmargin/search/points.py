@@ -176,8 +176,9 @@ def best_level(
 def highest_level(
     surrogate: Any, lines: Any, n_lines: int, step: float, most: float, known: float
 ) -> float:
-    """Return the largest multiple of step up to ``most`` where psi below all lines may exceed that
-    of rank ``known``; 0 where there is none.
+    """Return the largest multiple of step up to ``most`` where psi may be above rank ``known``.
+
+    That is, where it does below all lines; 0 where it does nowhere.
     """
     for level in range(round(most / step), 0, -1):
         g = level * step
