@@ -316,5 +316,5 @@ def _find(search, problem, i, desk, outputs, at):
     else:
         copy_output(size, labels, place * size, outputs, at)
         if kept.is_warm:
-            remember(kept, i, size, N_REMEMBERED, outputs, at)
+            remember(kept, i, size, outputs, at)
     return best, best_slope, best_error, max(bound, best)

@@ -40,6 +40,10 @@ class Search(Protocol):
         ...
 
 
+#: Bytes that remembered outputs may take, and how many an example are kept whatever they take.
+MOST_BYTES, FEWEST_SLOTS = 1 << 28, 3
+
+
 class Recall(NamedTuple):
     """The true outputs, and a few outputs an example that the last search has left behind.
 
@@ -53,13 +57,18 @@ class Recall(NamedTuple):
     counts: Any  # (n_examples,) int64: slots in use
     numbers: Any  # (n_examples,): one number, of the search's choice
     n_cells: int
+    n_slots: int
     is_warm: int
 
 
 def recall(data: Any, n_slots: int, warm: bool) -> Recall:
-    """Return room to remember n_slots outputs an example; none if not ``warm``."""
+    """Return room to remember up to n_slots outputs an example; none if not ``warm``.
+
+    Fewer where they would take more than `MOST_BYTES`, but not fewer than `FEWEST_SLOTS`.
+    """
     sizes = np.asarray(output_sizes(data), dtype=np.int64)
     cells = truths(data)
+    n_slots = max(min(n_slots, FEWEST_SLOTS), min(n_slots, MOST_BYTES // max(cells.nbytes, 1)))
     return Recall(
         cells,
         np.cumsum(sizes) - sizes,
@@ -67,6 +76,7 @@ def recall(data: Any, n_slots: int, warm: bool) -> Recall:
         np.zeros(len(sizes), dtype=np.int64),
         np.zeros(len(sizes)),
         len(cells),
+        n_slots,
         int(warm),
     )
 
@@ -105,14 +115,14 @@ def is_same_output(size: int, left: Any, left_at: int, right: Any, right_at: int
 
 
 @jitable
-def remember(kept: Any, i: int, size: int, n_slots: int, outputs: Any, at: int) -> None:
+def remember(kept: Any, i: int, size: int, outputs: Any, at: int) -> None:
     """Put an output first among those remembered, in place of itself or of the oldest."""
     start, last = kept.starts[i], kept.counts[i]
     for k in range(kept.counts[i]):
         if is_same_output(size, outputs, at, kept.labels, k * kept.n_cells + start):
             last = k
             break
-    last = min(last, n_slots - 1)
+    last = min(last, kept.n_slots - 1)
     for k in range(last, 0, -1):
         to = k * kept.n_cells + start
         copy_output(size, kept.labels, to - kept.n_cells, kept.labels, to)

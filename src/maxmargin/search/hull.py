@@ -66,7 +66,10 @@ from maxmargin.search.points import (
 )
 
 #: Outputs remembered of an example: the ends of the last edges, and the best.
-N_REMEMBERED = 8
+N_REMEMBERED = 12
+
+#: With no more levels than this a whole profile is no dearer than a query and a part of one.
+FEW_LEVELS = 20
 
 #: Above the time of so many calls of the oracle a profile is too dear, though it never fails, which
 #: the k best may do.
@@ -319,11 +322,12 @@ def _take_best_level(search, problem, i, desk, most, h, g):
                 top = order
                 best = level
     # Near the optimum most outputs of an example have psi around 0, and the hull search always ends
-    # on an edge from the true output, so that it is worth a trial only now and then.
+    # on an edge from the true output, so that it is worth a trial only now and then. But where
+    # levels are many, its lines spare the profile most of them.
     luck = search.core.luck
     if luck[i, 1] > 0:
         luck[i, 1] -= 1
-    elif search.core.recall.is_warm:
+    elif search.core.recall.is_warm and most <= max(2.0 * limit, FEW_LEVELS * step):
         # In a row: none, 1, 2, 4, 8, 8, ...
         luck[i, 0] = min(luck[i, 0] + 1, 5)
         luck[i, 1] = (1 << luck[i, 0]) // 4
@@ -542,7 +546,7 @@ def _find(search, problem, i, desk, outputs, at):
         # The ends of the edge come first. Point 0, the true output, is there anyway.
         for slot in (best, other, centre):
             if slot > 0:
-                remember(kept, i, size, N_REMEMBERED, labels, slot * stride)
+                remember(kept, i, size, labels, slot * stride)
     is_mixed = False
     if bound > 0.0 and share > 0.0:
         is_mixed = mix(data, i, labels, centre * stride, labels, other * stride, share, outputs, at)
