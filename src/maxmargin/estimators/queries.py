@@ -183,14 +183,19 @@ def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
 NORMALIZATIONS = ("standard", "minmax")
 
 
-def normalize_queries(queries: Queries, how: str | None) -> Any:
-    """Return the rows, in the order of the caller, with features normalised query by query."""
-    if how is None:
-        return queries.matrix
-    if how not in NORMALIZATIONS:
+def check_normalization(how: Any) -> None:
+    """Refuse a way to normalise that there is not."""
+    if how is not None and how not in NORMALIZATIONS:
         raise ValueError(
             f"normalize must be None, {' or '.join(map(repr, NORMALIZATIONS))}, got {how!r}."
         )
+
+
+def normalize_queries(queries: Queries, how: str | None) -> Any:
+    """Return the rows, in the order of the caller, with features normalised query by query."""
+    check_normalization(how)
+    if how is None:
+        return queries.matrix
     if sp.issparse(queries.matrix):
         raise ValueError(
             f"normalize={how!r} would make sparse rows dense: pass dense rows, or normalize=None."
