@@ -335,6 +335,19 @@ def test_queries_that_teach_nothing_are_skipped_counted_and_warned_of_once():
     assert model.coef_ == pytest.approx(plain.coef_, abs=1e-9)
 
 
+@pytest.mark.parametrize("cost", sorted(RANKING_COSTS))
+@pytest.mark.parametrize("grade", [0, 1, 2])
+def test_rows_of_a_query_of_one_grade_teach_nothing(cost, grade):
+    flat = QUERIES[0]
+    grades = np.where(np.isin(np.arange(len(Y)), flat), grade, Y)
+    rest = ~np.isin(np.arange(len(Y)), flat)
+    with pytest.warns(UserWarning, match=r"1 of \d+ queries teach nothing") as caught:
+        model = ranker(cost=cost, tol=1e-3).fit(X, grades, qid=QID)
+    assert len(caught) == 1 and model.n_skipped_ == 1
+    plain = ranker(cost=cost, tol=1e-3).fit(X[rest], Y[rest], qid=QID[rest])
+    assert np.array_equal(model.coef_, plain.coef_)
+
+
 def test_nothing_but_one_kind_is_refused():
     with pytest.raises(ValueError, match="nothing to learn from 1 query: each has"):
         ranker().fit(X[:3], [0, 0, 0])
@@ -407,3 +420,30 @@ def test_another_number_of_features_is_refused(fitted):
         fitted.predict(X[:, :2])
     with pytest.raises(ValueError, match=r"X\[0\] has 2 features but expected 3"):
         fitted.predict([X[:4, :2]])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_fitted_model_refuses_numbers_that_are_none(fitted, bad):
+    """Their scores would be NaN, which has no place in a ranking."""
+    rows = X.copy()
+    rows[4, 1] = bad
+    lists = [rows[own] for own in QUERIES]
+    said = r"X contains (NaN|infinity)|has (nan|inf) at feature 1"
+    for call in (fitted.predict, fitted.rank, fitted.decision_function):
+        with pytest.raises(ValueError, match=said):
+            call(rows, qid=QID)
+        with pytest.raises(ValueError, match=said):
+            call(lists)
+    with pytest.raises(ValueError, match=said):
+        fitted.score(rows, Y, qid=QID)
+    with pytest.raises(ValueError, match=said):
+        ranker().fit(X, Y, qid=QID, eval_set=(rows, Y, QID))
+
+
+def test_grades_to_score_against_are_checked(fitted):
+    with pytest.raises(ValueError, match=r"y\[2\] is -1; expected a grade"):
+        fitted.score(X, np.where(np.arange(len(Y)) == 2, -1, Y), qid=QID)
+    with pytest.raises(ValueError, match=r"Y\[1\]\[0\] is nan; expected a grade"):
+        fitted.score(LISTS[0], [LISTS[1][0], np.full(len(LISTS[1][1]), np.nan), *LISTS[1][2:]])
+    with pytest.raises(ValueError, match="qid must have one entry a row"):
+        fitted.score(X, Y, qid=QID[1:])
