@@ -302,7 +302,17 @@ def test_notes_and_progress(cli):
     _, err = cli("train", "ranking", "train.svm", "--dev", "test.svm")
     n = len(read_rankings("train.svm").qid)
     assert f"train.svm: {n} documents of 20 queries." in err
-    assert "rel. gap" in err and "score" in err
+    assert "rel. gap" in err and "score" in err and "Features reach" not in err
+
+
+def test_features_of_very_different_scales_are_noted(cli, drawn):
+    X = drawn.X_train * [1.0, 1e6, 1.0]
+    write_svmlight("wide.svm", X, drawn.y_train, qid=drawn.extra["qid_train"])
+    arguments = ["train", "ranking", "wide.svm", "--max-iter", "2"]
+    _, err = cli(*arguments)
+    assert f"to {np.abs(X).max():.3g} (x[1]): training may get nowhere. --normalize" in err
+    assert "Features reach" not in cli(*arguments, "--normalize", "minmax")[1]
+    assert "Features reach" not in cli(*arguments, "-q")[1]
 
 
 def test_inspect_info_and_warmup(cli):

@@ -18,6 +18,7 @@ from maxmargin.cli.queries import (
     has_queries,
     n_queries,
     predict_batch,
+    scale_note,
 )
 from maxmargin.cli.readers import Batch
 
@@ -68,6 +69,8 @@ def fit(
 
     if not quiet:
         console.note(f"{batch.path}: {_content(estimator, batch)}.")
+        if (said := scale_note(batch, estimator)) is not None:
+            console.note(said)
     eval_set = None if held_out is None else as_eval_set(held_out)
     queries = {"qid": batch.qid} if has_queries(estimator) else {}
     kept = estimator.callbacks

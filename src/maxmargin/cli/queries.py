@@ -11,6 +11,7 @@ from maxmargin.cli.readers import Batch
 
 CUTS = (1, 3, 5, 10)  # the k of NDCG@k and precision@k
 MOST_QUERIES = 20  # queries that are shown one by one
+_WIDE = 1e3  # times the median of the features' largest values, from which one rules all others
 
 _NAMES = {"average_precision": "average precision", "auc": "AUC", "ndcg": "NDCG"}
 
@@ -33,6 +34,32 @@ def for_estimator(batch: Batch, estimator: Any) -> Batch:
     if has_queries(estimator) and estimator.normalize is not None and hasattr(batch.X, "toarray"):
         return replace(batch, X=batch.X.toarray())
     return batch
+
+
+def scale_note(batch: Batch, estimator: Any) -> str | None:
+    """Say so if the features of queries have such different scales that one rules all others.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from maxmargin import RankingSVM
+    >>> scale_note(Batch(Path("a.svm"), np.array([[1.0, 1e7, 2.0]]), None, False), RankingSVM())
+    'Features reach from 1 to 1e+07 (x[1]): training may get nowhere. --normalize standard helps.'
+    """
+    if not has_queries(estimator) or estimator.normalize is not None:
+        return None
+    import numpy as np
+
+    largest = abs(batch.X).max(axis=0)
+    largest = np.ravel(largest.toarray() if hasattr(largest, "toarray") else largest)
+    top, used = int(largest.argmax()), largest[largest > 0]
+    if not len(used) or not largest[top] > _WIDE * np.median(used):  # NaN is for `fit` to refuse
+        return None
+    return (
+        f"Features reach from {used.min():.3g} to {largest[top]:.3g} (x[{top}]): training may get "
+        "nowhere. --normalize standard helps."
+    )
 
 
 def as_eval_set(batch: Batch) -> tuple[Any, ...]:
