@@ -13,7 +13,7 @@ import maxmargin
 from maxmargin import NDCGAtK, RankingSVM
 from maxmargin.cli.main import run
 from maxmargin.datasets import make_rankings
-from maxmargin.io import read_rankings, write_npz, write_svmlight
+from maxmargin.io import read_npz, read_rankings, write_npz, write_svmlight
 from maxmargin.metrics import auc, average_precision, ndcg, precision_at_k, ranking_report
 
 
@@ -247,6 +247,21 @@ def test_npz_files_hold_a_query_a_sequence(cli, drawn):
         json.loads(cli("evaluate", "a.mm", f"test.{kind}", "--json")[0]) for kind in ("npz", "svm")
     )
     assert of_npz["means"] == pytest.approx(of_svm["means"])
+
+
+def test_conversion_keeps_queries(cli, drawn):
+    found = json.loads(cli("convert", "train.svm", "made.npz", "--json")[0])
+    assert (found["queries"], found["documents"]) == (20, len(drawn.y_train))
+    for made, straight in zip(read_npz("made.npz"), read_npz("train.npz"), strict=True):
+        assert len(made) == len(straight) == 20
+        for a, b in zip(made, straight, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-14)
+    X, grades, qid = read_rankings("train.svm")
+    write_svmlight("mixed.svm", X[::-1], grades, qid=np.arange(len(qid)) % 3)
+    assert (
+        "the documents of query 0 do not lie together"
+        in cli("convert", "mixed.svm", "mixed.npz", code=2)[1]
+    )
 
 
 def test_rows_of_an_npz_file_are_one_query(cli, drawn):
