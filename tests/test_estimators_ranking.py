@@ -378,6 +378,11 @@ def test_bad_rows_are_refused(change, error, message):
         ranker().fit(given.pop("X"), given.pop("y"), **given)
 
 
+def test_queries_given_as_weights_are_told_where_to_go():
+    with pytest.raises(ValueError, match=r"differs within X .* Without qid=, X is one query\."):
+        ranker().fit(X, Y, QID)
+
+
 def test_bad_lists_are_refused():
     xs, ys = LISTS
     with pytest.raises(ValueError, match=r"Y\[1\]\[0\] is -2; expected a grade"):

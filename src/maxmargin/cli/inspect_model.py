@@ -97,7 +97,7 @@ def _tables(model: Model, weights: Any, top: int) -> list[Any]:
         "estimator": type(estimator).__name__,
         "C": estimator.C,
         "cost": estimator.cost if ranks else None,
-        "relevant": f"grade >= {estimator.relevant:g}" if ranks else None,
+        "relevant": _relevant(estimator) if ranks else None,
         "normalize": estimator.normalize if ranks else None,
         "labels": None if ranks else len(estimator.classes_),
         "features": int(estimator.n_features_in_),
@@ -127,6 +127,11 @@ def _tables(model: Model, weights: Any, top: int) -> list[Any]:
     if len(getattr(estimator, "pairwise_", ())):
         tables.append(_pairs(estimator, top))
     return tables
+
+
+def _relevant(estimator: Any) -> str | None:
+    """Say from which grade documents are relevant, if the cost goes by that and not by grades."""
+    return None if hasattr(estimator._cost(), "gain") else f"grade >= {estimator.relevant:g}"
 
 
 def _numbering(model: Model) -> str:
