@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
 import maxmargin
-from maxmargin import Checkpoint, NDCGAtK, RankingCost, RankingSVM
+from maxmargin import Checkpoint, NDCGAtK, PrecisionAtK, RankingCost, RankingSVM
 from maxmargin.costs import NDCG, RANKING_COSTS
 from maxmargin.datasets import make_rankings
 from maxmargin.inference.ranking import most_violating_ranking
@@ -29,6 +29,12 @@ def mixed(X, y, qid):
 X, Y, QID = mixed(DATA.X_train, DATA.y_train, DATA.extra["qid_train"])
 QUERIES = [np.flatnonzero(q == QID) for q in dict.fromkeys(QID)]
 LISTS = [X[rows] for rows in QUERIES], [Y[rows] for rows in QUERIES]
+
+
+#: All costs, with a k that is below the number of documents of every query.
+SMALL_COSTS = [
+    cls(k=3) if "k" in cls.__dataclass_fields__ else cls() for cls in RANKING_COSTS.values()
+]
 
 
 def ranker(**options):
@@ -146,7 +152,7 @@ def test_the_objective_is_what_the_docs_say(cost):
     assert result.relative_gap <= 1e-7
 
 
-@pytest.mark.parametrize("cost", sorted(RANKING_COSTS))
+@pytest.mark.parametrize("cost", SMALL_COSTS, ids=str)
 def test_gradients_match_finite_differences(cost, rng):
     """The plane of the most violating ranking is the gradient where there is one."""
     model = ranker(cost=cost)
@@ -169,7 +175,7 @@ def test_gradients_match_finite_differences(cost, rng):
         assert gradient[k] == pytest.approx(slope, abs=1e-5)
 
 
-@pytest.mark.parametrize("cost", sorted(RANKING_COSTS))
+@pytest.mark.parametrize("cost", SMALL_COSTS, ids=str)
 def test_solvers_agree_on_the_optimum(cost):
     # That they do to 1e-5 on tiny problems, for every solver, is shown in test_contracts.
     primal = [
@@ -335,7 +341,7 @@ def test_queries_that_teach_nothing_are_skipped_counted_and_warned_of_once():
     assert model.coef_ == pytest.approx(plain.coef_, abs=1e-9)
 
 
-@pytest.mark.parametrize("cost", sorted(RANKING_COSTS))
+@pytest.mark.parametrize("cost", SMALL_COSTS, ids=str)
 @pytest.mark.parametrize("grade", [0, 1, 2])
 def test_rows_of_a_query_of_one_grade_teach_nothing(cost, grade):
     flat = QUERIES[0]
@@ -346,6 +352,16 @@ def test_rows_of_a_query_of_one_grade_teach_nothing(cost, grade):
     assert len(caught) == 1 and model.n_skipped_ == 1
     plain = ranker(cost=cost, tol=1e-3).fit(X[rest], Y[rest], qid=QID[rest])
     assert np.array_equal(model.coef_, plain.coef_)
+
+
+def test_precision_at_k_learns_nothing_from_k_documents():
+    sizes = np.array([len(rows) for rows in QUERIES])
+    k = int(np.median(sizes))
+    with pytest.warns(UserWarning, match=rf"relevant, or none, or there are at most k={k}\."):
+        model = ranker(cost=PrecisionAtK(k), tol=1e-3).fit(*LISTS)
+    assert model.n_skipped_ == (sizes <= k).sum() and model.coef_.any()
+    with pytest.raises(ValueError, match=r"all relevant or none, or there are at most k=9, or no"):
+        ranker(cost=PrecisionAtK(9)).fit(*LISTS)
 
 
 def test_nothing_but_one_kind_is_refused():
