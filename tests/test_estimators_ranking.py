@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
 import maxmargin
-from maxmargin import Checkpoint, NDCGAtK, RankingCost, RankingSVM
+from maxmargin import Checkpoint, NDCGAtK, PrecisionAtK, RankingCost, RankingSVM
 from maxmargin.costs import NDCG, RANKING_COSTS
 from maxmargin.datasets import make_rankings
 from maxmargin.inference.ranking import most_violating_ranking
@@ -29,6 +29,12 @@ def mixed(X, y, qid):
 X, Y, QID = mixed(DATA.X_train, DATA.y_train, DATA.extra["qid_train"])
 QUERIES = [np.flatnonzero(q == QID) for q in dict.fromkeys(QID)]
 LISTS = [X[rows] for rows in QUERIES], [Y[rows] for rows in QUERIES]
+
+
+#: All costs, with a k that is below the number of documents of every query.
+SMALL_COSTS = [
+    cls(k=3) if "k" in cls.__dataclass_fields__ else cls() for cls in RANKING_COSTS.values()
+]
 
 
 def ranker(**options):
@@ -146,7 +152,7 @@ def test_the_objective_is_what_the_docs_say(cost):
     assert result.relative_gap <= 1e-7
 
 
-@pytest.mark.parametrize("cost", sorted(RANKING_COSTS))
+@pytest.mark.parametrize("cost", SMALL_COSTS, ids=str)
 def test_gradients_match_finite_differences(cost, rng):
     """The plane of the most violating ranking is the gradient where there is one."""
     model = ranker(cost=cost)
@@ -169,7 +175,7 @@ def test_gradients_match_finite_differences(cost, rng):
         assert gradient[k] == pytest.approx(slope, abs=1e-5)
 
 
-@pytest.mark.parametrize("cost", sorted(RANKING_COSTS))
+@pytest.mark.parametrize("cost", SMALL_COSTS, ids=str)
 def test_solvers_agree_on_the_optimum(cost):
     # That they do to 1e-5 on tiny problems, for every solver, is shown in test_contracts.
     primal = [
@@ -335,6 +341,29 @@ def test_queries_that_teach_nothing_are_skipped_counted_and_warned_of_once():
     assert model.coef_ == pytest.approx(plain.coef_, abs=1e-9)
 
 
+@pytest.mark.parametrize("cost", SMALL_COSTS, ids=str)
+@pytest.mark.parametrize("grade", [0, 1, 2])
+def test_rows_of_a_query_of_one_grade_teach_nothing(cost, grade):
+    flat = QUERIES[0]
+    grades = np.where(np.isin(np.arange(len(Y)), flat), grade, Y)
+    rest = ~np.isin(np.arange(len(Y)), flat)
+    with pytest.warns(UserWarning, match=r"1 of \d+ queries teach nothing") as caught:
+        model = ranker(cost=cost, tol=1e-3).fit(X, grades, qid=QID)
+    assert len(caught) == 1 and model.n_skipped_ == 1
+    plain = ranker(cost=cost, tol=1e-3).fit(X[rest], Y[rest], qid=QID[rest])
+    assert np.array_equal(model.coef_, plain.coef_)
+
+
+def test_precision_at_k_learns_nothing_from_k_documents():
+    sizes = np.array([len(rows) for rows in QUERIES])
+    k = int(np.median(sizes))
+    with pytest.warns(UserWarning, match=rf"relevant, or none, or there are at most k={k}\."):
+        model = ranker(cost=PrecisionAtK(k), tol=1e-3).fit(*LISTS)
+    assert model.n_skipped_ == (sizes <= k).sum() and model.coef_.any()
+    with pytest.raises(ValueError, match=r"all relevant or none, or there are at most k=9, or no"):
+        ranker(cost=PrecisionAtK(9)).fit(*LISTS)
+
+
 def test_nothing_but_one_kind_is_refused():
     with pytest.raises(ValueError, match="nothing to learn from 1 query: each has"):
         ranker().fit(X[:3], [0, 0, 0])
@@ -363,6 +392,11 @@ def test_bad_rows_are_refused(change, error, message):
     given = {"X": X, "y": Y, "qid": QID, **change}
     with pytest.raises(error, match=message):
         ranker().fit(given.pop("X"), given.pop("y"), **given)
+
+
+def test_queries_given_as_weights_are_told_where_to_go():
+    with pytest.raises(ValueError, match=r"differs within X .* Without qid=, X is one query\."):
+        ranker().fit(X, Y, QID)
 
 
 def test_bad_lists_are_refused():
@@ -407,3 +441,30 @@ def test_another_number_of_features_is_refused(fitted):
         fitted.predict(X[:, :2])
     with pytest.raises(ValueError, match=r"X\[0\] has 2 features but expected 3"):
         fitted.predict([X[:4, :2]])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_fitted_model_refuses_numbers_that_are_none(fitted, bad):
+    """Their scores would be NaN, which has no place in a ranking."""
+    rows = X.copy()
+    rows[4, 1] = bad
+    lists = [rows[own] for own in QUERIES]
+    said = r"X contains (NaN|infinity)|has (nan|inf) at feature 1"
+    for call in (fitted.predict, fitted.rank, fitted.decision_function):
+        with pytest.raises(ValueError, match=said):
+            call(rows, qid=QID)
+        with pytest.raises(ValueError, match=said):
+            call(lists)
+    with pytest.raises(ValueError, match=said):
+        fitted.score(rows, Y, qid=QID)
+    with pytest.raises(ValueError, match=said):
+        ranker().fit(X, Y, qid=QID, eval_set=(rows, Y, QID))
+
+
+def test_grades_to_score_against_are_checked(fitted):
+    with pytest.raises(ValueError, match=r"y\[2\] is -1; expected a grade"):
+        fitted.score(X, np.where(np.arange(len(Y)) == 2, -1, Y), qid=QID)
+    with pytest.raises(ValueError, match=r"Y\[1\]\[0\] is nan; expected a grade"):
+        fitted.score(LISTS[0], [LISTS[1][0], np.full(len(LISTS[1][1]), np.nan), *LISTS[1][2:]])
+    with pytest.raises(ValueError, match="qid must have one entry a row"):
+        fitted.score(X, Y, qid=QID[1:])

@@ -30,7 +30,8 @@ def convert(
 ) -> None:
     """Write the same data in another file format or tag scheme.
 
-    CoNLL to CoNLL (other schemes, other separators, gzip), svmlight to npz, npz to svmlight.
+    CoNLL to CoNLL (other schemes, other separators, gzip), svmlight to npz (with qid, a query
+    becomes a sequence), npz to svmlight.
     """
     from maxmargin.io import file_format
 
@@ -86,10 +87,31 @@ def _convert(tags: list[str], source: str, target: str, where: str) -> list[str]
 
 def _svmlight_to_npz(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
     from maxmargin.io import read_svmlight, write_npz
+    from maxmargin.io.files import numbered_lines
 
+    if any(" qid:" in line.partition("#")[0] for _, line in numbered_lines(file)):
+        return _rankings_to_npz(file, output)
     X, y = read_svmlight(file)
     write_npz(output, X.toarray(), y)
     return {"samples": X.shape[0], "features": X.shape[1]}
+
+
+def _rankings_to_npz(file: Path, output: Path) -> dict[str, Any]:
+    """Write a query as a sequence of its documents, in the order of the file."""
+    import numpy as np
+
+    from maxmargin.io import read_rankings, write_npz
+
+    X, grades, qid = read_rankings(file)
+    starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
+    names, counts = np.unique(qid[starts], return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(
+            f"{file}: the documents of query {names[counts > 1][0]} do not lie together, as npz "
+            "has those of a query."
+        )
+    write_npz(output, np.split(X.toarray(), starts[1:]), np.split(grades, starts[1:]))
+    return {"queries": len(starts), "documents": X.shape[0], "features": X.shape[1]}
 
 
 def _npz_to_svmlight(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:

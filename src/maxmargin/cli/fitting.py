@@ -11,6 +11,15 @@ from maxmargin.cli.kinds import Kind
 from maxmargin.cli.measures import measure, measure_tables
 from maxmargin.cli.models import Model
 from maxmargin.cli.progress import progress
+from maxmargin.cli.queries import (
+    as_eval_set,
+    check_ranking,
+    for_estimator,
+    has_queries,
+    n_queries,
+    predict_batch,
+    scale_note,
+)
 from maxmargin.cli.readers import Batch
 
 
@@ -25,7 +34,10 @@ def new_estimator(
     callbacks = None if checkpoint is None else [maxmargin.Checkpoint(checkpoint, every)]
     estimator = getattr(maxmargin, kind.estimator)(**given, callbacks=callbacks)
     check_settings(estimator)  # before a long file is read
-    resolve_cost(estimator.cost)
+    if kind.has_queries:
+        check_ranking(estimator)
+    else:
+        resolve_cost(estimator.cost)
     return estimator
 
 
@@ -41,7 +53,9 @@ def checkpoint_to_resume(checkpoint: Path | None) -> Path:
 def read_held_out(model: Model, path: Path, batch: Batch) -> Batch:
     """Read a file of the same sort as the training file."""
     n_features = None if batch.is_sequence else batch.X.shape[1]
-    held_out = model.reader_for(path).read(path, n_features).labelled()
+    held_out = for_estimator(
+        model.reader_for(path).read(path, n_features).labelled(), model.estimator
+    )
     if held_out.is_sequence != batch.is_sequence:
         raise ValueError(f"{path} and {batch.path} do not hold samples of one sort.")
     return held_out
@@ -54,16 +68,24 @@ def fit(
     from maxmargin.solvers import SOLVERS
 
     if not quiet:
-        samples = "sequences" if batch.is_sequence else "samples"
-        console.note(f"{batch.path}: {batch.n_samples} {samples}.")
-    eval_set = None if held_out is None else (held_out.X, held_out.y)
+        console.note(f"{batch.path}: {_content(estimator, batch)}.")
+        if (said := scale_note(batch, estimator)) is not None:
+            console.note(said)
+    eval_set = None if held_out is None else as_eval_set(held_out)
+    queries = {"qid": batch.qid} if has_queries(estimator) else {}
     kept = estimator.callbacks
-    with progress(quiet, every_pass=not SOLVERS[estimator.solver].minimizes) as shown:
+    with progress(quiet, every_pass=not SOLVERS[estimator._named_solver()].minimizes) as shown:
         estimator.callbacks = [*(kept or ()), *shown]
         try:
-            estimator.fit(batch.X, batch.y, eval_set=eval_set, resume=resume)
+            estimator.fit(batch.X, batch.y, eval_set=eval_set, resume=resume, **queries)
         finally:
             estimator.callbacks = kept
+
+
+def _content(estimator: Any, batch: Batch) -> str:
+    if has_queries(estimator):
+        return f"{batch.n_samples} documents of {n_queries(batch)} queries"
+    return f"{batch.n_samples} {'sequences' if batch.is_sequence else 'samples'}"
 
 
 def interruption(n_passes: int, model: Path | None, checkpoint: Path | None) -> str:
@@ -90,12 +112,8 @@ def report(
     estimator, result = model.estimator, model.estimator.result_
     found = None
     if held_out is not None:
-        found = measure(held_out, estimator.predict(held_out.X), estimator, model.scheme)
-    sizes = {
-        "n_samples": batch.n_samples,
-        "n_labels": len(estimator.classes_),
-        "n_features": int(estimator.n_features_in_),
-    }
+        found = measure(held_out, predict_batch(estimator, held_out), estimator, model.scheme)
+    sizes = _sizes(estimator, batch)
     if as_json:
         console.result_json(
             {
@@ -110,15 +128,29 @@ def report(
         )
         return
     rows = {
-        "samples": sizes["n_samples"],
-        "labels": sizes["n_labels"],
-        "features": sizes["n_features"],
+        **{name.removeprefix("n_").replace("_", " "): value for name, value in sizes.items()},
         **result_facts(result),
         "model": path,
     }
     console.result(console.facts(f"{type(estimator).__name__} from {batch.path}", rows))
     if held_out is not None and found is not None:
         console.result(*measure_tables(found, str(held_out.path)))
+
+
+def _sizes(estimator: Any, batch: Batch) -> dict[str, int]:
+    n_features = int(estimator.n_features_in_)
+    if has_queries(estimator):
+        return {
+            "n_queries": n_queries(batch),
+            "n_skipped_queries": int(estimator.n_skipped_),
+            "n_documents": batch.n_samples,
+            "n_features": n_features,
+        }
+    return {
+        "n_samples": batch.n_samples,
+        "n_labels": len(estimator.classes_),
+        "n_features": n_features,
+    }
 
 
 def _params(estimator: Any) -> dict[str, Any]:

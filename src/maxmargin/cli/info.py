@@ -88,7 +88,7 @@ def _cache() -> dict[str, Any]:
 
 def _available() -> dict[str, list[str]]:
     from maxmargin.cli.kinds import KINDS
-    from maxmargin.costs import COSTS
+    from maxmargin.costs import COSTS, RANKING_COSTS
     from maxmargin.io import EXTENSIONS, FUNCTIONS, PRESETS, SCHEMES
     from maxmargin.search import SEARCHES
     from maxmargin.solvers import SOLVERS
@@ -98,6 +98,7 @@ def _available() -> dict[str, list[str]]:
         "kinds": list(KINDS),
         "solvers": list(SOLVERS),
         "costs": list(COSTS),
+        "costs of rankings": list(RANKING_COSTS),
         "surrogates": list(SURROGATES),
         "searches": list(SEARCHES),
         "templates": list(PRESETS),

@@ -9,6 +9,8 @@ import typer
 from maxmargin.cli import console, options
 from maxmargin.cli.fitting import result_facts, result_values
 from maxmargin.cli.models import Model, load_model
+from maxmargin.cli.queries import has_queries
+from maxmargin.cli.readers import SvmlightReader
 
 _MOST_LABELS = 24  # labels up to which a transition matrix fits a terminal
 
@@ -26,10 +28,18 @@ def inspect_model(
         raise ValueError(f"--top must be at least 1, got {top}.")
     loaded = load_model(model)
     estimator = loaded.estimator
-    if not hasattr(estimator, "coef_") or not hasattr(estimator, "classes_"):
+    weights: Any
+    if has_queries(estimator):
+        if label:
+            raise ValueError(f"--label: {model} ranks documents, and has no labels.")
+        weights = _top(loaded, estimator.coef_, top)
+    elif not hasattr(estimator, "coef_") or not hasattr(estimator, "classes_"):
         raise ValueError(f"{model} holds a {type(estimator).__name__}, which has no coef_ to show.")
-    places = _places(estimator, label)
-    weights = {str(estimator.classes_[k]): _top(estimator, k, top) for k in places}
+    else:
+        places = _places(estimator, label)
+        names = [str(estimator.classes_[k]) for k in places]
+        rows = [_top(loaded, estimator.coef_[k], top) for k in places]
+        weights = dict(zip(names, rows, strict=True))
     if as_json:
         console.result_json(_values(loaded, weights))
     else:
@@ -44,27 +54,27 @@ def _places(estimator: Any, labels: list[str] | None) -> list[int]:
     return [k for k, name in enumerate(names) if not labels or name in labels]
 
 
-def _feature_names(estimator: Any) -> list[str]:
+def _feature_names(model: Model) -> list[str]:
+    estimator = model.estimator
     table = getattr(estimator, "features_", None)
     if table is not None and table.names is not None:
         return list(table.names)
     if hasattr(estimator, "feature_names_in_"):
         return [str(name) for name in estimator.feature_names_in_]
-    return [f"x[{j}]" for j in range(estimator.coef_.shape[1])]
+    return [f"x[{j}]" for j in range(estimator.coef_.shape[-1])]
 
 
-def _top(estimator: Any, k: int, top: int) -> list[dict[str, Any]]:
+def _top(model: Model, row: Any, top: int) -> list[dict[str, Any]]:
     """Return the weights of largest magnitude of a label, from the most positive down."""
     import numpy as np
 
-    row = estimator.coef_[k]
-    names = _feature_names(estimator)
+    names = _feature_names(model)
     largest = np.argsort(-np.abs(row), kind="stable")[:top]
     largest = largest[np.argsort(-row[largest], kind="stable")]
     return [{"feature": names[j], "weight": float(row[j])} for j in largest if row[j] != 0.0]
 
 
-def _values(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
+def _values(model: Model, weights: Any) -> dict[str, Any]:
     estimator = model.estimator
     blocks = ("intercept_", "transitions_", "start_", "end_", "edges_", "pairwise_", "thresholds_")
     return {
@@ -72,7 +82,7 @@ def _values(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
         "model": model.path,
         "estimator": type(estimator).__name__,
         "reader": None if model.reader is None else model.reader.state(),
-        "classes": estimator.classes_,
+        "classes": getattr(estimator, "classes_", None),
         "n_features": int(estimator.n_features_in_),
         "result": result_values(estimator.result_),
         "weights": weights,
@@ -80,12 +90,16 @@ def _values(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tables(model: Model, weights: dict[str, Any], top: int) -> list[Any]:
+def _tables(model: Model, weights: Any, top: int) -> list[Any]:
     estimator = model.estimator
+    ranks = has_queries(estimator)
     rows = {
         "estimator": type(estimator).__name__,
         "C": estimator.C,
-        "labels": len(estimator.classes_),
+        "cost": estimator.cost if ranks else None,
+        "relevant": _relevant(estimator) if ranks else None,
+        "normalize": estimator.normalize if ranks else None,
+        "labels": None if ranks else len(estimator.classes_),
         "features": int(estimator.n_features_in_),
         **result_facts(estimator.result_),
     }
@@ -96,18 +110,35 @@ def _tables(model: Model, weights: dict[str, Any], top: int) -> list[Any]:
             rows[name] = " ".join(state[name]) if state.get(name) else None
         rows["tag scheme"] = state.get("scheme")
     tables = [console.facts(str(model.path), rows)]
+    if ranks:
+        cells = [[entry["feature"], f"{entry['weight']:+.4f}"] for entry in weights]
+        title = f"Largest weights{_numbering(model)}"
+        return [*tables, console.grid(title, ["feature", "weight"], cells)]
     lines = [
         [label if first == 0 else "", entry["feature"], f"{entry['weight']:+.4f}"]
         for label, entries in weights.items()
         for first, entry in enumerate(entries)
     ]
     heads = ["label", "feature", "weight"]
-    tables.append(console.grid(f"Largest weights, {top} a label", heads, lines, n_text=2))
+    title = f"Largest weights, {top} a label{_numbering(model)}"
+    tables.append(console.grid(title, heads, lines, n_text=2))
     if hasattr(estimator, "transitions_"):
         tables.append(_transitions(estimator, top))
     if len(getattr(estimator, "pairwise_", ())):
         tables.append(_pairs(estimator, top))
     return tables
+
+
+def _relevant(estimator: Any) -> str | None:
+    """Say from which grade documents are relevant, if the cost goes by that and not by grades."""
+    return None if hasattr(estimator._cost(), "gain") else f"grade >= {estimator.relevant:g}"
+
+
+def _numbering(model: Model) -> str:
+    """Say so where the columns of X are not numbered as in the file."""
+    reader = model.reader
+    is_from_1 = isinstance(reader, SvmlightReader) and reader.zero_based is False
+    return "; x[0] is index 1 of the file" if is_from_1 else ""
 
 
 def _pairs(estimator: Any, top: int) -> Any:

@@ -14,6 +14,29 @@ class Kind:
     estimator: str
     is_sequence: bool
     has_label_sets: bool = False
+    has_queries: bool = False
+
+    def format_of(self, path: Path) -> str:
+        """Return the format that a file's name announces; rankings call theirs .txt, as LETOR does.
+
+        Examples
+        --------
+        >>> [KINDS[kind].format_of(Path("train.txt.gz")) for kind in ("ranking", "chain")]
+        ['svmlight', 'conll']
+        """
+        from maxmargin.io import file_format
+
+        name = file_format(path)
+        is_txt = name == "conll" and ".txt" in path.name.lower()[-7:]
+        return "svmlight" if self.has_queries and is_txt else name
+
+    def check_format(self, path: Path, name: str) -> None:
+        """Refuse a format that cannot hold queries where there must be some."""
+        if self.has_queries and name in ("conll", "arff"):
+            raise ValueError(
+                f"{path} is of format {name}, which holds no queries: rankings come as svmlight "
+                "with qid, or npz."
+            )
 
     def check(self, who: str, path: Path, is_sequence: bool) -> None:
         """Refuse a file whose samples are of the wrong sort."""
@@ -29,6 +52,7 @@ KINDS: dict[str, Kind] = {
     "chain": Kind("ChainSVM", is_sequence=True),
     "multiclass": Kind("MulticlassSVM", is_sequence=False),
     "multilabel": Kind("MultilabelSVM", is_sequence=False, has_label_sets=True),
+    "ranking": Kind("RankingSVM", is_sequence=False, has_queries=True),
 }
 
 

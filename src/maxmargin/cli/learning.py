@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from maxmargin.cli.readers import (
     SvmlightReader,
     separator_for,
 )
+
+_INDEX_0 = re.compile(r"\s0+:")
 
 
 @dataclass(frozen=True)
@@ -49,20 +52,19 @@ def read_training(
 
     ``labels`` says which attributes of an ARFF file are labels, see `label_attributes`.
     """
-    from maxmargin.io import file_format
-
-    name = file_format(path) if format is None else format
+    name = kind.format_of(path) if format is None else format
+    kind.check_format(path, name)
     if labels is not None and name != "arff":
         raise ValueError(f"--labels is for ARFF files, but {path} is of format {name}.")
     if name == "conll":
         return _read_conll(path, options)
     options.refuse(f"but {path} is of format {name}")
     if name == "svmlight":
-        return _read_svmlight(path, kind.has_label_sets)
+        return _read_queries(path) if kind.has_queries else _read_svmlight(path, kind)
     if name == "arff":
         return _read_arff(path, labels, kind)
     if name == "npz":
-        reader = NpzReader()
+        reader = NpzReader(queries=kind.has_queries)
         return reader, reader.read(path).labelled()
     raise ValueError(f"format={name!r} is unknown. There are: conll, svmlight, npz, arff.")
 
@@ -151,9 +153,10 @@ def find_scheme(tags: Any) -> str | None:
         return None
 
 
-def _read_svmlight(path: Path, multilabel: bool) -> tuple[Reader, Batch]:
+def _read_svmlight(path: Path, kind: Kind) -> tuple[Reader, Batch]:
     from maxmargin.io import read_svmlight
 
+    multilabel = kind.has_label_sets
     # Whether indices count from 0 is settled here: in a later file no 0 may happen to occur.
     X, y = read_svmlight(path, multilabel=multilabel, zero_based=True)
     is_zero_based = bool((X.indices == 0).any())
@@ -161,3 +164,12 @@ def _read_svmlight(path: Path, multilabel: bool) -> tuple[Reader, Batch]:
         X = X[:, 1:]
     reader = SvmlightReader(zero_based=is_zero_based, multilabel=multilabel)
     return reader, Batch(path, X, y, False)
+
+
+def _read_queries(path: Path) -> tuple[Reader, Batch]:
+    from maxmargin.io.files import numbered_lines
+
+    # Looked for in the text: a feature that is 0 in all rows is not stored.
+    lines = (line.partition("#")[0] for _, line in numbered_lines(path))
+    reader = SvmlightReader(zero_based=any(map(_INDEX_0.search, lines)), queries=True)
+    return reader, reader.read(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.cli import console
+from maxmargin.cli.queries import has_queries, measure_queries, query_tables
 from maxmargin.cli.readers import Batch
 from maxmargin.cli.sets import has_label_sets, measure_sets, set_tables
 
@@ -31,6 +32,8 @@ def measure(batch: Batch, guess: Any, estimator: Any, scheme: str | None = None)
     """
     if batch.is_sequence:
         return _of_sequences(batch.y, guess, scheme)
+    if has_queries(estimator):
+        return measure_queries(batch, guess, estimator)
     if has_label_sets(estimator):
         return measure_sets(batch.y, guess, estimator.classes_.tolist())
     return _of_classes(batch.y, guess)
@@ -85,6 +88,8 @@ def _of_classes(truth: Any, guess: Any) -> dict[str, Any]:
 
 def measure_tables(found: dict[str, Any], title: str) -> list[Any]:
     """Return the tables that show what `measure` found."""
+    if "by_query" in found:
+        return query_tables(found, title)
     if "subset_accuracy" in found:
         return set_tables(found, title)
     if "accuracy" in found:

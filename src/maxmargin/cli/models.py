@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.cli.kinds import kind_of
+from maxmargin.cli.queries import for_estimator
 from maxmargin.cli.readers import (
     READERS,
     ArffReader,
     Batch,
     ConllReader,
+    NpzReader,
     Reader,
     SvmlightReader,
     reader_from_state,
@@ -34,17 +36,16 @@ class Model:
 
     def reader_for(self, path: Path, format: str | None = None) -> Reader:
         """Return the reader of a file: the model's own unless the file is of another format."""
-        from maxmargin.io import file_format
-
-        own = self.reader
+        own, kind = self.reader, kind_of(self.estimator, self.path)
         if format is None and isinstance(own, ConllReader):
             return own
         if format is None and own is not None:
             try:
-                format = file_format(path)
+                format = kind.format_of(path)
             except ValueError:
                 return own
-        name = file_format(path) if format is None else format
+        name = kind.format_of(path) if format is None else format
+        kind.check_format(path, name)
         if own is not None and name == own.format:
             return own
         if name not in READERS:
@@ -56,14 +57,13 @@ class Model:
             )
         if isinstance(own, ConllReader):
             raise ValueError(f"{self.path} was trained from a CoNLL file; {path} is {name}.")
-        has_label_sets = kind_of(self.estimator, self.path).has_label_sets
         if name == "svmlight":
-            return SvmlightReader(multilabel=has_label_sets)
+            return SvmlightReader(multilabel=kind.has_label_sets, queries=kind.has_queries)
         if name == "arff":
-            if not has_label_sets:
+            if not kind.has_label_sets:
                 raise ValueError(f"{path} is ARFF, which holds label sets; {self.path} has none.")
             return ArffReader(tuple(map(str, self.estimator.classes_)))
-        return READERS[name]()
+        return NpzReader(queries=kind.has_queries)
 
     def read(self, path: Path, format: str | None = None) -> tuple[Reader, Batch]:
         """Read a file for the model."""
@@ -71,7 +71,7 @@ class Model:
         reader = self.reader_for(path, format)
         batch = reader.read(path, int(self.estimator.n_features_in_))
         kind.check(str(self.path), path, batch.is_sequence)
-        return reader, batch
+        return reader, for_estimator(batch, self.estimator)
 
 
 def save_model(path: Path, estimator: Any, reader: Reader) -> None:

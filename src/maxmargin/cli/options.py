@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-COLUMNS = "CoNLL files"  # the panel of the help that such options stand in
+COLUMNS, RANKINGS = "CoNLL files", "Rankings"  # panels of the help that such options stand in
 
 ModelFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model that `maxmargin train` wrote.")
@@ -16,8 +16,8 @@ DataFile: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="CoNLL columns (.conll .txt .tsv .iob .bio), svmlight (.svm .libsvm), .arff or .npz; "
-        "text may be gzipped.",
+        help="CoNLL columns (.conll .txt .tsv .iob .bio), svmlight (.svm .libsvm; for rankings "
+        "also .txt), .arff or .npz; text may be gzipped.",
     ),
 ]
 Json: TypeAlias = Annotated[
@@ -40,6 +40,15 @@ Scheme: TypeAlias = Annotated[
         "--scheme",
         help="Scheme of the tags: io, iob1, iob2 or bioes.",
         rich_help_panel=COLUMNS,
+    ),
+]
+Relevant: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--relevant",
+        help="The grade from which a document is relevant, for all but NDCG; else 1, or the "
+        "model's own.",
+        rich_help_panel=RANKINGS,
     ),
 ]
 TagColumn: TypeAlias = Annotated[

@@ -10,6 +10,7 @@ import typer
 
 from maxmargin.cli import console, options
 from maxmargin.cli.models import load_model
+from maxmargin.cli.queries import predict_batch
 from maxmargin.cli.sets import as_sets
 from maxmargin.cli.targets import check_target
 
@@ -28,12 +29,13 @@ def predict(
 
     A CoNLL file is written again with the predictions as a further column, which conlleval reads;
     of other files the labels are written, one sample a line, those of a label set parted by commas.
+    Rankings: the score of each document, one a line in the order of the file; higher stands first.
     """
     check_target("--output", output, model, file)
     loaded = load_model(model)
     loaded.estimator.n_jobs = n_jobs
     reader, batch = loaded.read(file, format)
-    guess = as_sets(loaded.estimator.predict(batch.X), loaded.estimator)
+    guess = as_sets(predict_batch(loaded.estimator, batch), loaded.estimator)
     if output is not None:
         reader.write(output, batch, guess)
     if as_json:

@@ -28,6 +28,9 @@ class Batch:
     source : what else the file held, for writing it again
     classes : list of str or None
         Names of the columns of y, where it is an indicator matrix that has them.
+    qid : array or None
+        The query of each row, where rows are documents and y their grades; None: there are no
+        queries, or all rows are one.
     """
 
     path: Path
@@ -36,6 +39,7 @@ class Batch:
     is_sequence: bool
     source: Any = None
     classes: list[str] | None = None
+    qid: Any = None
 
     @property
     def n_samples(self) -> int:
@@ -128,18 +132,23 @@ class ConllReader(Reader):
 class SvmlightReader(Reader):
     """svmlight, with indices from 0 or from 1 (None: as the file seems to have it).
 
-    With `multilabel` a line has any number of labels, parted by commas.
+    With `multilabel` a line has any number of labels, parted by commas; with `queries` a grade and
+    a qid.
     """
 
     format = "svmlight"
     zero_based: bool | None = None
     multilabel: bool = False
+    queries: bool = False
 
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file; an index beyond `n_features` is refused."""
-        from maxmargin.io import read_svmlight
+        from maxmargin.io import read_rankings, read_svmlight
 
         zero_based = "auto" if self.zero_based is None else self.zero_based
+        if self.queries:
+            data = read_rankings(path, n_features=n_features, zero_based=zero_based)
+            return Batch(path, data.X, data.grades, False, qid=data.qid)
         X, y = read_svmlight(
             path, n_features=n_features, multilabel=self.multilabel, zero_based=zero_based
         )
@@ -148,15 +157,23 @@ class SvmlightReader(Reader):
 
 @dataclass(frozen=True)
 class NpzReader(Reader):
-    """Dense arrays."""
+    """Dense arrays; with `queries` a sequence is a query, and its rows are documents."""
 
     format = "npz"
+    queries: bool = False
 
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file; the estimator checks the number of features."""
         from maxmargin.io import read_npz
+        from maxmargin.io.npz import stack
 
         X, y = read_npz(path)
+        if self.queries and isinstance(X, list):
+            import numpy as np
+
+            rows, offsets = stack(X)
+            qid = np.repeat(np.arange(len(X)), np.diff(offsets))
+            return Batch(path, rows, None if y is None else stack(y, "y")[0], False, qid=qid)
         return Batch(path, X, y, isinstance(X, list))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from maxmargin.cli.fitting import (
 from maxmargin.cli.kinds import kind_called
 from maxmargin.cli.learning import ColumnOptions, read_training
 from maxmargin.cli.models import Model, save_model
+from maxmargin.cli.queries import for_estimator, ranking_cost
 from maxmargin.cli.targets import check_target
 
 _INTERRUPTED = 130
@@ -26,7 +27,9 @@ _LEARNING, _RUN, _SETS = "Learning", "Checkpoints", "Label sets"
 
 
 def train(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="chain, multiclass or multilabel.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="chain, multiclass, multilabel or ranking.")
+    ],
     file: options.DataFile,
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="Where to write the model.")
@@ -101,6 +104,29 @@ def train(
             rich_help_panel=_SETS,
         ),
     ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            help="Places that count, for the costs ndcg_at_k and precision_at_k; else 10.",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
+    gain: Annotated[
+        str | None,
+        typer.Option(
+            help="What a grade g is worth to NDCG: exponential (2^g - 1) or linear (g).",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
+    relevant: options.Relevant = None,
+    normalize: Annotated[
+        str | None,
+        typer.Option(
+            help="Make features comparable query by query: standard or minmax; else as they are.",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
     template: Annotated[
         str | None,
         typer.Option(
@@ -152,20 +178,18 @@ def train(
     files = ColumnOptions(template, columns, tag_column, separator, scheme, min_count, hashing)
     if not chosen.is_sequence:
         files.refuse(f"which `train {kind}` does not read")
+    own = {"relevant": relevant, "normalize": normalize}
     if not chosen.has_label_sets:
         given = {"labels": labels, "pairwise": pairwise, "inference": inference}
-        for name, value in given.items():
-            if value is not None:
-                raise ValueError(
-                    f"--{name} is for label sets (`train multilabel`), which `train {kind}` does "
-                    "not learn."
-                )
+        _refuse(given, "label sets (`train multilabel`)", kind)
+    if not chosen.has_queries:
+        _refuse({"k": k, "gain": gain, **own}, "rankings (`train ranking`)", kind)
     check_target("--model", model, file, dev, checkpoint)
     check_target("--checkpoint", checkpoint, file, dev)
     params = {
         "C": C,
         "solver": solver,
-        "cost": cost,
+        "cost": ranking_cost(cost, k, gain) if chosen.has_queries else cost,
         "surrogate": surrogate,
         "search": search,
         "tol": tol,
@@ -179,10 +203,12 @@ def train(
         "hashing": hashing,
         "pairwise": pairwise,
         "inference": inference,
+        **own,
     }
     estimator = new_estimator(chosen, params, checkpoint, checkpoint_every)
     start = checkpoint_to_resume(checkpoint) if resume else None
     reader, batch = read_training(file, format, files, chosen, labels)
+    batch = for_estimator(batch, estimator)
     chosen.check(f"train {kind}", file, batch.is_sequence)
     if batch.classes is not None:
         estimator.set_params(classes=batch.classes)
@@ -197,3 +223,10 @@ def train(
     report(trained, batch, held_out, model, as_json)
     if is_interrupted:
         raise typer.Exit(_INTERRUPTED)
+
+
+def _refuse(given: dict[str, Any], what: str, kind: str) -> None:
+    """Refuse options that are for other outputs than a kind has."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"--{name} is for {what}, which `train {kind}` does not learn.")

@@ -18,7 +18,7 @@ from maxmargin.cli.progress import told_of_compiling
 def warmup(
     kind: Annotated[
         list[str] | None,
-        typer.Option(help="chain, multiclass or multilabel; else all. May be repeated."),
+        typer.Option(help="chain, multiclass, multilabel or ranking; else all. May be repeated."),
     ] = None,
     solver: Annotated[
         list[str] | None,
@@ -57,7 +57,7 @@ def warmup(
 def compile_case(kind: str, storage: str, dtype: str, solver: str | None = None) -> dict[str, Any]:
     """Fit, score and predict on a few samples; return what was compiled, and the seconds."""
     X, y = _noise(storage, dtype)
-    if KINDS[kind].is_sequence:
+    if KINDS[kind].is_sequence or KINDS[kind].has_queries:
         X, y = [X[:6], X[6:]], [y[:6], y[6:]]
     elif KINDS[kind].has_label_sets:
         y = (y[:, None] == range(4)).astype(int)

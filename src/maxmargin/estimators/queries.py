@@ -33,6 +33,8 @@ class Queries:
     is_list : bool
         Whether the caller has a list, an element a query, and wants one back.
     names : function of q that says which query it is
+    has_qid : bool
+        Whether the caller has said which query each row is of.
     """
 
     matrix: Any
@@ -40,6 +42,7 @@ class Queries:
     offsets: np.ndarray
     is_list: bool
     names: Callable[[int], str]
+    has_qid: bool = False
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -102,7 +105,8 @@ def read_queries(
     order = np.argsort(query, kind="stable")
     named = known[np.argsort(first)]
     sizes = np.bincount(query, minlength=len(known))
-    return Queries(matrix, order, offsets_of(sizes.tolist()), False, lambda q: f"query {named[q]}")
+    offsets = offsets_of(sizes.tolist())
+    return Queries(matrix, order, offsets, False, lambda q: f"query {named[q]}", has_qid=True)
 
 
 def is_list_of_queries(X: Any) -> bool:
@@ -171,9 +175,11 @@ def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
     for q in range(len(queries)):
         own = weight[queries.rows(q)]
         if (own != own[0]).any():
+            # Queries given by place, as the third argument, end up here.
+            way_out = "" if queries.has_qid else " Without qid=, X is one query."
             raise ValueError(
                 f"sample_weight differs within {queries.names(q)} ({own.min():g} to {own.max():g});"
-                " a query has one weight."
+                f" a query has one weight.{way_out}"
             )
         of_query[q] = own[0]
     return of_query
@@ -183,14 +189,19 @@ def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
 NORMALIZATIONS = ("standard", "minmax")
 
 
-def normalize_queries(queries: Queries, how: str | None) -> Any:
-    """Return the rows, in the order of the caller, with features normalised query by query."""
-    if how is None:
-        return queries.matrix
-    if how not in NORMALIZATIONS:
+def check_normalization(how: Any) -> None:
+    """Refuse a way to normalise that there is not."""
+    if how is not None and how not in NORMALIZATIONS:
         raise ValueError(
             f"normalize must be None, {' or '.join(map(repr, NORMALIZATIONS))}, got {how!r}."
         )
+
+
+def normalize_queries(queries: Queries, how: str | None) -> Any:
+    """Return the rows, in the order of the caller, with features normalised query by query."""
+    check_normalization(how)
+    if how is None:
+        return queries.matrix
     if sp.issparse(queries.matrix):
         raise ValueError(
             f"normalize={how!r} would make sparse rows dense: pass dense rows, or normalize=None."

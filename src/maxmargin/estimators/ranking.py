@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.costs import RANKING_COSTS
+from maxmargin.costs import RANKING_COSTS, PrecisionAtK
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.online import is_online
 from maxmargin.estimators.queries import (
@@ -68,7 +68,8 @@ callbacks, verbose
     ----------
     coef_ : ndarray of shape (n_features,)
     n_skipped_ : int
-        Queries that taught nothing, because all their documents are relevant, or none.
+        Queries that taught nothing, because all their documents are relevant, or none; under
+        precision at k also those of at most k documents.
     result_ : Result
 
     Notes
@@ -274,12 +275,13 @@ callbacks, verbose
         if training is None:
             raise ValueError(
                 f"There is nothing to learn from {_queries(len(queries))}: each has documents of "
-                f"one kind only, all relevant or none, or no weight (relevant={self.relevant:g})."
+                f"one kind only, all relevant or none{_too_few(cost)}, or no weight "
+                f"(relevant={self.relevant:g})."
             )
         if n_skipped:
             warnings.warn(
                 f"{n_skipped} of {_queries(len(queries))} teach nothing and are skipped: all their "
-                "documents are relevant, or none.",
+                f"documents are relevant, or none{_too_few(cost)}.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -335,6 +337,11 @@ callbacks, verbose
         super()._restore_fitted(meta, arrays)
         self._restore_rows(meta["features"])
         self.n_skipped_ = meta["n_skipped"]
+
+
+def _too_few(cost: Any) -> str:
+    """Say what else makes all rankings of a query cost the same."""
+    return f", or there are at most k={cost.k}" if isinstance(cost, PrecisionAtK) else ""
 
 
 def _queries(n: int) -> str:

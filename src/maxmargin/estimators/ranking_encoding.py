@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.costs import NDCG, NDCGAtK, graded_weights
+from maxmargin.costs import NDCG, NDCGAtK, PrecisionAtK, graded_weights
 from maxmargin.estimators.queries import Queries
 from maxmargin.estimators.training import Training
 from maxmargin.structures.ranking import ranking_data
@@ -20,7 +20,9 @@ def ranking_training(
     relevant: float,
     weight: np.ndarray,
 ) -> tuple[Training | None, int]:
-    """Return examples, and how many queries had none because their documents are of one kind.
+    """Return examples, and how many queries had none, as all their rankings cost the same.
+
+    That is so where documents are of one kind, and under precision at k where there are at most k.
 
     A query is one example, whose documents of grade >= relevant are to stand above the others.
     Under NDCG with several grades it is one example for each of them: the cost of a ranking is the
@@ -46,6 +48,8 @@ def ranking_training(
             thresholds, shares = np.array([relevant]), np.ones(1)
         counts = (own[:, None] >= thresholds).sum(axis=0)
         is_mixed = (counts > 0) & (counts < len(own)) & (shares > 0.0)
+        if isinstance(cost, PrecisionAtK):
+            is_mixed &= len(own) > cost.k
         n_skipped += not is_mixed.any()
         for count, part in zip(counts[is_mixed], shares[is_mixed], strict=True):
             first.append(int(start))
