@@ -24,6 +24,7 @@ __all__ = [
     "insert_run",
     "select",
     "sort_run",
+    "spread_of",
 ]
 
 #: Values looked at to learn where the others lie: so many groups of so many.
@@ -36,12 +37,12 @@ _LARGEST = 1e308
 
 
 @kernel
-def fit_buckets(values, n_buckets, sketch):
-    """Return (base, scale): n_buckets buckets of width 1/scale that cover most of the values.
+def spread_of(values, sketch):
+    """Return (low, high), between which most of the values lie; low = high if all may be equal.
 
     sketch : float64 workspace of shape (2, GROUPS). The middle one of the groups' highest and of
     their lowest values say where most values lie, and outliers do not move them. Half as much is
-    added at both ends; what lies beyond falls into the outermost buckets.
+    added at both ends.
     """
     n = values.shape[0]
     size = max(1, min(GROUP_SIZE, n // GROUPS))
@@ -67,9 +68,20 @@ def fit_buckets(values, n_buckets, sketch):
     # Halves, because the range itself may be beyond the largest float.
     width = 0.5 * high - 0.5 * low
     if not (width > 0.0 and math.isfinite(width)):
+        return low, low
+    return max(low - width, -_LARGEST), min(high + width, _LARGEST)
+
+
+@kernel
+def fit_buckets(low, high, n_buckets):
+    """Return (base, scale): n_buckets buckets of width 1/scale that cover low..high.
+
+    What lies beyond falls into the outermost buckets.
+    """
+    if not low < high:
         return 0.0, 1.0
-    low = max(low - width, -_LARGEST)
-    high = min(high + width, _LARGEST)
+    # A quarter of the range.
+    width = 0.25 * high - 0.25 * low
     # The largest power of two that leaves the range within the buckets, and the numbers of buckets
     # among the whole numbers that a float64 holds exactly.
     exponent = math.frexp(n_buckets / 4.0)[1] - math.frexp(width)[1] - 1

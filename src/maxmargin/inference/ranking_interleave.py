@@ -30,6 +30,7 @@ from maxmargin.inference.ranking_buckets import (
     fit_buckets,
     insert_run,
     sort_run,
+    spread_of,
 )
 from maxmargin.inference.ranking_general import place_all
 from maxmargin.inference.ranking_rule import (
@@ -47,10 +48,11 @@ from maxmargin.inference.ranking_top import best_top_dcg, best_top_precision, pl
 
 __all__ = ["RankingRoom", "interleave", "ranking_cost", "ranking_room"]
 
-#: Buckets: no more than one for so many values, but some for each positive. More buckets leave
-#: fewer negatives to put in order; but their tables must stay in the cache.
-VALUES_A_BUCKET = 2
-BUCKETS_A_POSITIVE = 16
+#: Buckets: some for each positive that scores like negatives, and one for so many negatives where
+#: such positives are few; never more than negatives. More buckets leave fewer negatives to put in
+#: order; but their tables have to be gone through, and must stay in the cache.
+BUCKETS_A_POSITIVE = 64
+VALUES_A_BUCKET = 8
 ENOUGH_BUCKETS = 1 << 14
 MOST_BUCKETS = 1 << 17
 
@@ -174,9 +176,20 @@ def ranking_cost(rule, positives_above, P, room):
 
 @kernel
 def n_buckets(n, P):
-    """Return how many buckets n values are put into, a power of two."""
-    wanted = min(n // VALUES_A_BUCKET, max(ENOUGH_BUCKETS, BUCKETS_A_POSITIVE * P), MOST_BUCKETS)
-    return _power_of_two(wanted)
+    """Return how many buckets n negatives are put into, P positives among them; a power of two."""
+    wanted = max(BUCKETS_A_POSITIVE * P, min(n // VALUES_A_BUCKET, ENOUGH_BUCKETS))
+    return _power_of_two(min(wanted, n, MOST_BUCKETS))
+
+
+@kernel
+def _fit_negatives(negatives, P, room):
+    """Return (B, base, scale), the buckets for the negatives. The positives are in room.high."""
+    low, high = spread_of(negatives, room.sketch)
+    n_beside = count_at_least(room.high, 0, P, 0.0, low, room.tally)
+    n_beside -= count_at_least(room.high, 0, n_beside, 0.0, high, room.tally)
+    B = n_buckets(negatives.shape[0], n_beside)
+    base, scale = fit_buckets(low, high, B)
+    return B, base, scale
 
 
 @kernel
@@ -204,7 +217,8 @@ def _sort(values, room, sorted_values, order, which):
         sort_run(sorted_values, order, np.int64(0), n, room.stack, room.tally)
         return
     B = n_buckets_to_sort(n)
-    base, scale = fit_buckets(values, B, room.sketch)
+    low, high = spread_of(values, room.sketch)
+    base, scale = fit_buckets(low, high, B)
     count_buckets(values, base, scale, B, which, room.first)
     room.tally[1] += n
     for b in range(B):
@@ -247,8 +261,7 @@ def _place_monotone(rule, cost_scale, negatives, P, room, places):
         bound[0] = 0
         bound[1] = P
     else:
-        B = n_buckets(N, P)
-        base, scale = fit_buckets(negatives, B, room.sketch)
+        B, base, scale = _fit_negatives(negatives, P, room)
         count_buckets(negatives, base, scale, B, places, first)
         room.tally[1] += N
         _bound_buckets(
@@ -281,11 +294,12 @@ def _place_by_score(negatives, margin, P, room, places):
     high, bound, at = room.high, room.bound, room.at
     if N <= SHORT_RUN:
         for s in range(N):
-            places[s] = count_at_least(high, np.int64(0), P, np.float64(negatives[s]), margin)
+            places[s] = count_at_least(
+                high, np.int64(0), P, np.float64(negatives[s]), margin, room.tally
+            )
             at[places[s]] += 1
         return
-    B = n_buckets(N, P)
-    base, scale = fit_buckets(negatives, B, room.sketch)
+    B, base, scale = _fit_negatives(negatives, P, room)
     count_buckets(negatives, base, scale, B, places, room.first)
     room.tally[1] += N
     bound[0] = 0
@@ -302,7 +316,9 @@ def _place_by_score(negatives, margin, P, room, places):
         s = gathered[g]
         value = np.float64(negatives[s])
         b = bucket_of(value, base, scale, B)
-        place = count_at_least(high, np.int64(bound[b]), np.int64(bound[b + 1]), value, margin)
+        place = count_at_least(
+            high, np.int64(bound[b]), np.int64(bound[b + 1]), value, margin, room.tally
+        )
         places[s] = place
         at[place] += 1
 
@@ -364,11 +380,12 @@ def _close_buckets(B, places, first, bound, at, cursor, gathered):
     """
     start = 0
     for b in range(B):
+        # As below: no branch for the processor to guess.
+        size = first[b + 1] - first[b]
+        is_open = np.int32(bound[b] != bound[b + 1])
         cursor[b] = start
-        if bound[b] == bound[b + 1]:
-            at[bound[b]] += first[b + 1] - first[b]
-        else:
-            start += first[b + 1] - first[b]
+        start += size * is_open
+        at[bound[b]] += size * (1 - is_open)
     n_open = 0
     for s in range(places.shape[0]):
         b = places[s]
@@ -430,8 +447,7 @@ def _gather_top(negatives, n_top, P, room):
     lowest = -np.inf
     if N > SHORT_RUN:
         # The buckets are still counted, by `_place`.
-        B = n_buckets(N, P)
-        base, scale = fit_buckets(negatives, B, room.sketch)
+        B, base, scale = _fit_negatives(negatives, P, room)
         b = 1
         while b < B and room.first[b] < n_top:
             b += 1

@@ -31,14 +31,20 @@ __all__ = ["best_place", "count_at_least", "place_runs"]
 
 
 @inlined
-def count_at_least(high, low, top, value, margin):
-    """Return how many positives have high[i] - value >= margin, known to be in low..top."""
+def count_at_least(high, low, top, value, margin, tally):
+    """Return how many positives have high[i] - value >= margin, known to be in low..top.
+
+    tally[1] counts comparisons.
+    """
+    n_compared = 0
     while low < top:
         middle = (low + top) // 2
+        n_compared += 1
         if high[middle] - value >= margin:
             low = middle + 1
         else:
             top = middle
+    tally[1] += n_compared
     return low
 
 
@@ -56,7 +62,7 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
             # Beyond j -D falls with i: positives that do not reach what it is at top stay below.
             before = top
             margin = pull * top / ((top + j) * (top + j - 1.0))
-            top = count_at_least(high, tail, top, value, margin)
+            top = count_at_least(high, tail, top, value, margin, tally)
             tally[0] += 1
             if 2 * (top - tail) > before - tail:
                 break
@@ -77,9 +83,9 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
             # not reach what it is at top stay below, and both may be said again of what is left.
             width = top - low
             margin = pull * discount_drop(drops, low + 1 + j)
-            low = count_at_least(high, low, top, value, margin)
+            low = count_at_least(high, low, top, value, margin, tally)
             margin = pull * discount_drop(drops, top + j)
-            top = count_at_least(high, low, top, value, margin)
+            top = count_at_least(high, low, top, value, margin, tally)
             tally[0] += 2
             if 2 * (top - low) > width:
                 break
