@@ -130,7 +130,8 @@ def interleave(rule, positives, negatives, cost_scale, room, negatives_above, po
     positives_above : int32 array of shape (N,); receives for each negative how many positives
         stand above it. The weight of its score is (P - 2 positives_above) / (P N).
 
-    P = 0 or N = 0 leave nothing to interleave: the truth, and cost 0.
+    P = 0 or N = 0 leave nothing to interleave: the truth, and cost 0. Costs that are not monotone
+    add up all P N differences of scores, so these have to be finite together.
     """
     P = positives.shape[0]
     N = negatives.shape[0]
@@ -326,6 +327,10 @@ def _place_by_score(negatives, margin, P, room, places):
 @jitable
 def _place_general(rule, cost_scale, negatives, P, room, places):
     """Write the best place of every negative for any cost at all."""
+    if cost_scale == 0.0:
+        # Exactly: the programme's sums would lose small scores beside large ones.
+        _place_by_score(negatives, 0.0, P, room, places)
+        return
     N = negatives.shape[0]
     pull = cost_scale * 0.5 * P * N
     _sort(negatives, room, room.values, room.ids, places)
