@@ -68,7 +68,7 @@ class RankingRoom(NamedTuple):
         After a call: how many negatives stand at each place.
     values, ids, gathered : float64, int32 and int32 arrays of length max(P, N), the last one more
         Negatives that had to be put in order.
-    first, cursor, bound : int32 arrays, one entry a bucket and one more
+    first, cursor, bound, runs : int32 arrays, one entry a bucket and one more
     stack, sketch : int64 and float64 arrays of fixed size
     tally : int64 array of shape (2,)
         Evaluations of differences, and comparisons (looking up a bucket is one): raised by every
@@ -84,6 +84,7 @@ class RankingRoom(NamedTuple):
     first: npt.NDArray[np.int32]
     cursor: npt.NDArray[np.int32]
     bound: npt.NDArray[np.int32]
+    runs: npt.NDArray[np.int32]
     stack: npt.NDArray[np.int64]
     sketch: npt.NDArray[np.float64]
     tally: npt.NDArray[np.int64]
@@ -109,6 +110,7 @@ def ranking_room(n_positives: int, n_negatives: int) -> RankingRoom:
         first=np.empty(n_tables, dtype=np.int32),
         cursor=np.empty(n_tables, dtype=np.int32),
         bound=np.empty(n_tables, dtype=np.int32),
+        runs=np.empty(n_tables, dtype=np.int32),
         stack=np.empty((128, 5), dtype=np.int64),
         sketch=np.empty((2, GROUPS)),
         tally=np.zeros(2, dtype=np.int64),
@@ -252,11 +254,12 @@ def _place_monotone(rule, cost_scale, negatives, P, room, places):
     elif rule.kind == DCG:
         pull /= rule.ideal[P]
     values, ids, first, cursor, bound = room.values, room.ids, room.first, room.cursor, room.bound
-    B = np.int64(1)
+    n_runs = np.int64(1)
     if N <= SHORT_RUN:
         for s in range(N):
             values[s] = negatives[s]
             ids[s] = s
+        room.runs[0] = 0
         first[0] = 0
         cursor[0] = N
         bound[0] = 0
@@ -265,15 +268,15 @@ def _place_monotone(rule, cost_scale, negatives, P, room, places):
         B, base, scale = _fit_negatives(negatives, P, room)
         count_buckets(negatives, base, scale, B, places, first)
         room.tally[1] += N
-        _bound_buckets(
-            rule.kind, rule.address, rule.drops, pull, P, N, base, scale, B, first, bound,
-            room.high, room.stack, room.tally,
+        n_runs = _bound_buckets(
+            rule.kind, rule.address, rule.drops, pull, P, N, base, scale, B, first, bound, cursor,
+            room.runs, room.at, room.high, room.stack, room.tally,
         )  # fmt: skip
-        n_open = _close_buckets(B, places, first, bound, room.at, cursor, room.gathered)
+        n_open = _gather_open(places, bound, room.gathered)
         _collect(negatives, base, scale, B, n_open, room.gathered, cursor, values, ids)
     place_runs(
-        rule.kind, rule.address, rule.drops, pull, room.high, P, N, values, ids, B, cursor, first,
-        bound, places, room.at, room.stack, room.tally,
+        rule.kind, rule.address, rule.drops, pull, room.high, P, N, values, ids, n_runs, room.runs,
+        cursor, first, bound, places, room.at, room.stack, room.tally,
     )  # fmt: skip
 
 
@@ -311,8 +314,11 @@ def _place_by_score(negatives, margin, P, room, places):
         while i < P and high[i] - edge >= margin:
             i += 1
         bound[b] = i
-    n_open = _close_buckets(B, places, room.first, bound, at, room.cursor, room.gathered)
+    for b in range(B):
+        # As in `_gather_open`: no branch for the processor to guess.
+        at[bound[b]] += (room.first[b + 1] - room.first[b]) * (bound[b] == bound[b + 1])
     gathered = room.gathered
+    n_open = _gather_open(places, bound, gathered)
     for g in range(n_open):
         s = gathered[g]
         value = np.float64(negatives[s])
@@ -339,15 +345,22 @@ def _place_general(rule, cost_scale, negatives, P, room, places):
 
 @kernel
 def _bound_buckets(
-    kind, address, drops, pull, P, N, base, scale, B, first, bound, high, stack, tally
-):
-    """Fill bound[b]: places are >= it from bucket b on, and <= it before.
+    kind, address, drops, pull, P, N, base, scale, B, first, bound, cursor, runs, at, high, stack,
+    tally,
+):  # fmt: skip
+    """Bound the places in all buckets, count in `at` what is thereby placed, list what is left.
 
-    It is the best place of a negative that scores as much as the edge above bucket b, and has the
-    rank of the last negative before: none before ranks lower, none after ranks higher.
+    bound[b] : places are >= it from bucket b on, and <= it before. It is the best place of a
+    negative that scores as much as the edge above bucket b, and has the rank of the last negative
+    before: none before ranks lower, none after ranks higher.
+
+    Returns the number of buckets that are left open, whose bounds do not agree. runs receives them
+    in their order, cursor[b] where one would start if they lay one after the other.
     """
     bound[0] = 0
     bound[B] = P
+    n_runs = np.int64(0)
+    n_open = np.int64(0)
     depth = 0
     stack[0, 0] = 0
     stack[0, 1] = B
@@ -355,42 +368,40 @@ def _bound_buckets(
         left = stack[depth, 0]
         right = stack[depth, 1]
         depth -= 1
-        while right - left > 1:
-            low = np.int64(bound[left])
-            top = np.int64(bound[right])
-            if low == top or first[left] == first[right]:
-                # Agreed, or nobody is there.
-                for b in range(left + 1, right):
-                    bound[b] = low
-                break
+        low = np.int64(bound[left])
+        top = np.int64(bound[right])
+        while right - left > 1 and low < top and first[left] < first[right]:
             middle = (left + right) // 2
             rank = np.int64(max(first[middle], 1))
             edge = bucket_edge(middle, base, scale, B)
-            bound[middle] = best_place(
-                kind, address, drops, pull, high, P, N, rank, edge, low, top, tally
-            )
+            best = best_place(kind, address, drops, pull, high, P, N, rank, edge, low, top, tally)
+            bound[middle] = best
             depth += 1
             stack[depth, 0] = middle
             stack[depth, 1] = right
             right = middle
+            top = best
+        n_here = first[right] - first[left]
+        if low == top or n_here == 0:
+            # Agreed, or nobody is there.
+            for b in range(left + 1, right):
+                bound[b] = low
+            at[low] += n_here
+        else:
+            cursor[left] = n_open
+            n_open += n_here
+            runs[n_runs] = left
+            n_runs += 1
+    return n_runs
 
 
 @kernel
-def _close_buckets(B, places, first, bound, at, cursor, gathered):
+def _gather_open(places, bound, gathered):
     """Place the negatives of buckets whose bounds agree; return how many negatives are left.
 
     places : the bucket of every negative on entry, its place, or a bound on it, on return
-    gathered receives the negatives that are left, cursor where each bucket's would start if they
-    lay one bucket after the other.
+    gathered receives the negatives that are left.
     """
-    start = 0
-    for b in range(B):
-        # As below: no branch for the processor to guess.
-        size = first[b + 1] - first[b]
-        is_open = np.int32(bound[b] != bound[b + 1])
-        cursor[b] = start
-        start += size * is_open
-        at[bound[b]] += size * (1 - is_open)
     n_open = 0
     for s in range(places.shape[0]):
         b = places[s]

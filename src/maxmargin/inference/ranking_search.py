@@ -109,8 +109,8 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
 
 @kernel
 def place_runs(
-    kind, address, drops, pull, high, P, N, values, ids, n_runs, ends, ranks, bound, places, at,
-    stack, tally,
+    kind, address, drops, pull, high, P, N, values, ids, n_runs, runs, ends, ranks, bound,
+    places, at, stack, tally,
 ):  # fmt: skip
     """Place negatives that lie in runs, one after the other, each within bounds.
 
@@ -118,11 +118,10 @@ def place_runs(
     ----------
     kind, address, drops, pull, high : as for `best_place`
     values, ids : scores of negatives and who they are; reordered within each run
-    n_runs : int
+    n_runs, runs : int, and int array of the runs, in their order
     ends : int array; run b ends before ends[b], and begins where the one before it ended
     ranks : int array; as many negatives rank above those of run b
-    bound : int array; the best places in run b are bound[b]..bound[b + 1]. Where these are the
-        same, there is no run.
+    bound : int array; the best places in run b are bound[b]..bound[b + 1]
     places : int32 array; places[ids[s]] receives the place
     at : int64 array of length >= P + 1; at[a] is raised by the number placed at a
     stack : int64 workspace of shape (>= 64, >= 5)
@@ -131,9 +130,8 @@ def place_runs(
     no higher. No more of the order is found out than is needed: a run is done once low = top.
     """
     start = np.int64(0)
-    for run in range(n_runs):
-        if bound[run] == bound[run + 1]:
-            continue
+    for r in range(n_runs):
+        run = runs[r]
         stack[0, 0] = start
         stack[0, 1] = ends[run]
         stack[0, 2] = bound[run]
