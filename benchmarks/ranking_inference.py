@@ -60,6 +60,17 @@ ROUNDS, ROUND_SECONDS = 5, 0.002
 #: Small queries come in several sets of scores, so many values together at most: a processor would
 #: learn the branches of one by heart.
 MOST_SETS, VALUES_OF_SETS = 20, 400_000
+#: Positives score like some of the negatives.
+ODD_SPREADS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "Cauchy scores": lambda rng, n: rng.standard_cauchy(n),
+    "cubed Cauchy scores": lambda rng, n: rng.standard_cauchy(n) ** 3,
+    "10% outliers": lambda rng, n: (
+        rng.normal(size=n) * np.where(np.arange(n) % 10, 1.0, 1e6)[rng.permutation(n)]
+    ),
+    "sorted negatives": lambda rng, n: np.sort(rng.normal(size=n)),
+    "five levels of scores": lambda rng, n: rng.integers(0, 5, n) / 4.0,
+    "equal scores": lambda rng, n: np.zeros(n),
+}
 PEERS = ("argsort", "argsort of positives", "sort", "partition", "0-1")
 GROWTH_SIZES = tuple(sorted((*SIZES, 3 * 10**4, 3 * 10**5, 3 * 10**6)))
 GROWTH_POSITIVES = (10, 1000)
@@ -98,6 +109,7 @@ def lines() -> Iterator[Line]:
         growth += [one for one in found if one.P in GROWTH_POSITIVES]
         for cost in COSTS if everything else ():
             yield from (line(cost, one) for one in found if (cost, "float64", "random") in one.ms)
+    yield from odd_lines()
     draw(growth).savefig(drawn := io.BytesIO(), dpi=110)
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     # Lines and text: few colours are enough, and make a small file.
@@ -165,6 +177,32 @@ def describe(cost: str, found: Measured) -> str:
     if cost != "AUC" and (f"quadratic {cost}", "float64") not in found.ms:
         parts.append(f"quadratic not run, its {found.P * found.N:.0e} pairs are too many")
     return "in ms, " + ". ".join(parts) + "."
+
+
+def odd_lines() -> Iterator[Line]:
+    """Scores that buckets, or numpy's sort, find unusually hard or easy."""
+    P, N = 1000, 10**5
+    room = ranking_room(P, N)
+    for name, draw_scores in ODD_SPREADS.items():
+        rng = np.random.default_rng(0)
+        n_sets = VALUES_OF_SETS // N
+        negatives = np.array([draw_scores(rng, N) for _ in range(n_sets)])
+        positives = np.array([rng.choice(scores, P) for scores in negatives])
+        works: Works = {(0, ("argsort",)): lambda s=negatives: [np.argsort(one) for one in s]}
+        for cost in ("AP", "NDCG"):
+            works[0, (cost,)] = Calls(COSTS[cost], positives, negatives, room)
+        ms = {key: least / n_sets for (_, (key,)), least in least_milliseconds(works).items()}
+        worst = max(ms["AP"], ms["NDCG"]) / ms["argsort"]
+        yield Line(
+            f"AP, N = {N}, P = {P}, {name}, beside numpy.argsort of the negatives",
+            ms["AP"],
+            ms["argsort"],
+            unit="ms",
+            checks=[Check("AP or NDCG/argsort", worst, "<=", NEVER)],
+            note=f"in ms, float64: AP {number(ms['AP'])}, NDCG {number(ms['NDCG'])}; argsort "
+            f"{number(ms['argsort'])}.",
+            facts=ms,
+        )
 
 
 # --- Measuring

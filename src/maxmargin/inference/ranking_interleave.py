@@ -319,13 +319,18 @@ def _place_by_score(negatives, margin, P, room, places):
         at[bound[b]] += (room.first[b + 1] - room.first[b]) * (bound[b] == bound[b + 1])
     gathered = room.gathered
     n_open = _gather_open(places, bound, gathered)
+    before = np.nan
+    place = np.int64(0)
     for g in range(n_open):
         s = gathered[g]
         value = np.float64(negatives[s])
-        b = bucket_of(value, base, scale, B)
-        place = count_at_least(
-            high, np.int64(bound[b]), np.int64(bound[b + 1]), value, margin, room.tally
-        )
+        # Where many are equal, one search does.
+        if value != before:
+            before = value
+            b = bucket_of(value, base, scale, B)
+            place = count_at_least(
+                high, np.int64(bound[b]), np.int64(bound[b + 1]), value, margin, room.tally
+            )
         places[s] = place
         at[place] += 1
 

@@ -107,6 +107,16 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
     return low
 
 
+@inlined
+def _are_equal(values, start, end, tally):
+    """Return 1 if all of a run are equal, as scores are before any training, else 0."""
+    s = start + 1
+    while s < end and values[s] == values[start]:
+        s += 1
+    tally[1] += s - start
+    return np.int64(s == end)
+
+
 @kernel
 def place_runs(
     kind, address, drops, pull, high, P, N, values, ids, n_runs, runs, ends, ranks, bound,
@@ -147,9 +157,12 @@ def place_runs(
             top = stack[depth, 3]
             is_sorted = stack[depth, 4]
             depth -= 1
-            if is_sorted == 0 and low < top and right - left <= SHORT_RUN:
-                insert_run(values, ids, left, right, tally)
-                is_sorted = 1
+            if is_sorted == 0 and low < top:
+                if right - left <= SHORT_RUN:
+                    insert_run(values, ids, left, right, tally)
+                    is_sorted = 1
+                else:
+                    is_sorted = _are_equal(values, left, right, tally)
             while left < right and low < top:
                 middle = left if right - left <= TINY_RUN else (left + right) // 2
                 if is_sorted == 0:
