@@ -124,6 +124,15 @@ def test_ties_go_to_the_truth():
     assert (above == 1).all() and paid == 0.0
 
 
+@pytest.mark.parametrize("name", COSTS)
+def test_ties_go_to_the_truth_beside_large_scores(name):
+    """Sums that hold the largest score would round the smallest ones away."""
+    positives = np.array([3e38, 1e-45, 3e38, 0.0, 0.0], dtype=np.float32)
+    negatives = np.array([0.0, 0.0, 1e-45, 3e38], dtype=np.float32)
+    _, above, paid, _ = run(COSTS[name][0](2), positives, negatives, 0.0)
+    assert above.tolist() == [5, 5, 3, 2] and paid >= 0.0
+
+
 def test_rules_of_users_take_their_routes():
     assert isinstance(RankingCost(first_rank).rule([(3, 5)]), MonotoneRule)
     assert isinstance(RankingCost(late_trouble).rule([(3, 5)]), GeneralRule)
@@ -275,6 +284,26 @@ def test_operations_stay_within_bounds(name, apart):
         assert evaluations <= 2.0 * P * math.log2(N)
         # 4.3 to 3.7 for quickselect alone; and the positives are sorted.
         assert comparisons <= 3.0 * N * math.log2(P + 1) + 3.0 * P * math.log2(P + 1)
+
+
+ORDERS = {
+    "sorted": lambda n: np.linspace(-1.0, 1.0, n),
+    "falling": lambda n: np.linspace(1.0, -1.0, n),
+    "up and down": lambda n: 1.0 - np.abs(np.linspace(-1.0, 1.0, n)),
+    "equal": np.zeros,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", ["ap", "ndcg"])
+def test_no_order_of_the_negatives_makes_it_quadratic(name, order):
+    """Every seventh score lies far out, so that the others share a bucket, in their own order."""
+    rng = np.random.default_rng(0)
+    P, N = 1000, 100_000
+    negatives = np.where(np.arange(N) % 7 == 3, 1e6 * rng.normal(size=N), ORDERS[order](N))
+    positives = rng.choice(negatives, P)
+    _, _, _, room = run(COSTS[name][0](0), positives, negatives)
+    assert room.tally[1] <= 4.0 * (N + P) * math.log2(P + 1)
 
 
 @settings(max_examples=150, deadline=None)

@@ -14,15 +14,11 @@ scores as much as a positive, if the cost has nothing to say, stands below it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 from numba.extending import overload
 
 from maxmargin._compile import jitable, kernel
 from maxmargin.inference.ranking_buckets import (
-    GROUPS,
     SHORT_RUN,
     bucket_edge,
     bucket_of,
@@ -30,8 +26,15 @@ from maxmargin.inference.ranking_buckets import (
     fit_buckets,
     insert_run,
     sort_run,
+    spread_of,
 )
 from maxmargin.inference.ranking_general import place_all
+from maxmargin.inference.ranking_room import (
+    RankingRoom,
+    n_buckets,
+    n_buckets_to_sort,
+    ranking_room,
+)
 from maxmargin.inference.ranking_rule import (
     AREA,
     AVERAGE_PRECISION,
@@ -46,71 +49,6 @@ from maxmargin.inference.ranking_search import best_place, count_at_least, place
 from maxmargin.inference.ranking_top import best_top_dcg, best_top_precision, place_top_dcg
 
 __all__ = ["RankingRoom", "interleave", "ranking_cost", "ranking_room"]
-
-#: Buckets: no more than one for so many values, but some for each positive. More buckets leave
-#: fewer negatives to put in order; but their tables must stay in the cache.
-VALUES_A_BUCKET = 2
-BUCKETS_A_POSITIVE = 16
-ENOUGH_BUCKETS = 1 << 14
-MOST_BUCKETS = 1 << 17
-
-
-class RankingRoom(NamedTuple):
-    """Workspaces of `interleave`, for queries up to the sizes that they were made for.
-
-    Attributes
-    ----------
-    high, order : float64 and int32 arrays of shape (P,)
-        After a call: the scores of the positives, falling, and who they are.
-    at : int64 array of shape (P + 1,)
-        After a call: how many negatives stand at each place.
-    values, ids, gathered : float64, int32 and int32 arrays of length max(P, N), the last one more
-        Negatives that had to be put in order.
-    first, cursor, bound : int32 arrays, one entry a bucket and one more
-    stack, sketch : int64 and float64 arrays of fixed size
-    tally : int64 array of shape (2,)
-        Evaluations of differences, and comparisons (looking up a bucket is one): raised by every
-        call, for the caller to read and to clear.
-    """
-
-    high: npt.NDArray[np.float64]
-    order: npt.NDArray[np.int32]
-    at: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]
-    ids: npt.NDArray[np.int32]
-    gathered: npt.NDArray[np.int32]
-    first: npt.NDArray[np.int32]
-    cursor: npt.NDArray[np.int32]
-    bound: npt.NDArray[np.int32]
-    stack: npt.NDArray[np.int64]
-    sketch: npt.NDArray[np.float64]
-    tally: npt.NDArray[np.int64]
-
-
-def ranking_room(n_positives: int, n_negatives: int) -> RankingRoom:
-    """Return workspaces for queries with up to so many positives and negatives.
-
-    Examples
-    --------
-    >>> ranking_room(3, 100).at.shape
-    (4,)
-    """
-    larger = max(n_positives, n_negatives)
-    n_tables = 1 + max(n_buckets(n_negatives, n_positives), n_buckets_to_sort(larger))
-    return RankingRoom(
-        high=np.empty(n_positives),
-        order=np.empty(n_positives, dtype=np.int32),
-        at=np.zeros(n_positives + 1, dtype=np.int64),
-        values=np.empty(larger),
-        ids=np.empty(larger, dtype=np.int32),
-        gathered=np.empty(larger + 1, dtype=np.int32),
-        first=np.empty(n_tables, dtype=np.int32),
-        cursor=np.empty(n_tables, dtype=np.int32),
-        bound=np.empty(n_tables, dtype=np.int32),
-        stack=np.empty((128, 5), dtype=np.int64),
-        sketch=np.empty((2, GROUPS)),
-        tally=np.zeros(2, dtype=np.int64),
-    )
 
 
 @kernel
@@ -128,7 +66,8 @@ def interleave(rule, positives, negatives, cost_scale, room, negatives_above, po
     positives_above : int32 array of shape (N,); receives for each negative how many positives
         stand above it. The weight of its score is (P - 2 positives_above) / (P N).
 
-    P = 0 or N = 0 leave nothing to interleave: the truth, and cost 0.
+    P = 0 or N = 0 leave nothing to interleave: the truth, and cost 0. Costs that are not monotone
+    add up all P N differences of scores, so these have to be finite together.
     """
     P = positives.shape[0]
     N = negatives.shape[0]
@@ -173,24 +112,14 @@ def ranking_cost(rule, positives_above, P, room):
 
 
 @kernel
-def n_buckets(n, P):
-    """Return how many buckets n values are put into, a power of two."""
-    wanted = min(n // VALUES_A_BUCKET, max(ENOUGH_BUCKETS, BUCKETS_A_POSITIVE * P), MOST_BUCKETS)
-    return _power_of_two(wanted)
-
-
-@kernel
-def n_buckets_to_sort(n):
-    """Return how many buckets n values are put into to be sorted: one for each, more or less."""
-    return _power_of_two(min(n, MOST_BUCKETS))
-
-
-@kernel
-def _power_of_two(wanted):
-    power = 4
-    while 2 * power <= wanted:
-        power *= 2
-    return power
+def _fit_negatives(negatives, P, room):
+    """Return (B, base, scale), the buckets for the negatives. The positives are in room.high."""
+    low, high = spread_of(negatives, room.sketch)
+    n_beside = count_at_least(room.high, 0, P, 0.0, low, room.tally)
+    n_beside -= count_at_least(room.high, 0, n_beside, 0.0, high, room.tally)
+    B = n_buckets(negatives.shape[0], n_beside)
+    base, scale = fit_buckets(low, high, B)
+    return B, base, scale
 
 
 @kernel
@@ -204,7 +133,8 @@ def _sort(values, room, sorted_values, order, which):
         sort_run(sorted_values, order, np.int64(0), n, room.stack, room.tally)
         return
     B = n_buckets_to_sort(n)
-    base, scale = fit_buckets(values, B, room.sketch)
+    low, high = spread_of(values, room.sketch)
+    base, scale = fit_buckets(low, high, B)
     count_buckets(values, base, scale, B, which, room.first)
     room.tally[1] += n
     for b in range(B):
@@ -237,29 +167,29 @@ def _place_monotone(rule, cost_scale, negatives, P, room, places):
     elif rule.kind == DCG:
         pull /= rule.ideal[P]
     values, ids, first, cursor, bound = room.values, room.ids, room.first, room.cursor, room.bound
-    B = np.int64(1)
+    n_runs = np.int64(1)
     if N <= SHORT_RUN:
         for s in range(N):
             values[s] = negatives[s]
             ids[s] = s
+        room.runs[0] = 0
         first[0] = 0
         cursor[0] = N
         bound[0] = 0
         bound[1] = P
     else:
-        B = n_buckets(N, P)
-        base, scale = fit_buckets(negatives, B, room.sketch)
+        B, base, scale = _fit_negatives(negatives, P, room)
         count_buckets(negatives, base, scale, B, places, first)
         room.tally[1] += N
-        _bound_buckets(
-            rule.kind, rule.address, rule.drops, pull, P, N, base, scale, B, first, bound,
-            room.high, room.stack, room.tally,
+        n_runs = _bound_buckets(
+            rule.kind, rule.address, rule.drops, pull, P, N, base, scale, B, first, bound, cursor,
+            room.runs, room.at, room.high, room.stack, room.tally,
         )  # fmt: skip
-        n_open = _close_buckets(B, places, first, bound, room.at, cursor, room.gathered)
+        n_open = _gather_open(places, bound, room.gathered)
         _collect(negatives, base, scale, B, n_open, room.gathered, cursor, values, ids)
     place_runs(
-        rule.kind, rule.address, rule.drops, pull, room.high, P, N, values, ids, B, cursor, first,
-        bound, places, room.at, room.stack, room.tally,
+        rule.kind, rule.address, rule.drops, pull, room.high, P, N, values, ids, n_runs, room.runs,
+        cursor, first, bound, places, room.at, room.stack, room.tally,
     )  # fmt: skip
 
 
@@ -281,11 +211,12 @@ def _place_by_score(negatives, margin, P, room, places):
     high, bound, at = room.high, room.bound, room.at
     if N <= SHORT_RUN:
         for s in range(N):
-            places[s] = count_at_least(high, np.int64(0), P, np.float64(negatives[s]), margin)
+            places[s] = count_at_least(
+                high, np.int64(0), P, np.float64(negatives[s]), margin, room.tally
+            )
             at[places[s]] += 1
         return
-    B = n_buckets(N, P)
-    base, scale = fit_buckets(negatives, B, room.sketch)
+    B, base, scale = _fit_negatives(negatives, P, room)
     count_buckets(negatives, base, scale, B, places, room.first)
     room.tally[1] += N
     bound[0] = 0
@@ -296,13 +227,23 @@ def _place_by_score(negatives, margin, P, room, places):
         while i < P and high[i] - edge >= margin:
             i += 1
         bound[b] = i
-    n_open = _close_buckets(B, places, room.first, bound, at, room.cursor, room.gathered)
+    for b in range(B):
+        # As in `_gather_open`: no branch for the processor to guess.
+        at[bound[b]] += (room.first[b + 1] - room.first[b]) * (bound[b] == bound[b + 1])
     gathered = room.gathered
+    n_open = _gather_open(places, bound, gathered)
+    before = np.nan
+    place = np.int64(0)
     for g in range(n_open):
         s = gathered[g]
         value = np.float64(negatives[s])
-        b = bucket_of(value, base, scale, B)
-        place = count_at_least(high, np.int64(bound[b]), np.int64(bound[b + 1]), value, margin)
+        # Where many are equal, one search does.
+        if value != before:
+            before = value
+            b = bucket_of(value, base, scale, B)
+            place = count_at_least(
+                high, np.int64(bound[b]), np.int64(bound[b + 1]), value, margin, room.tally
+            )
         places[s] = place
         at[place] += 1
 
@@ -310,6 +251,10 @@ def _place_by_score(negatives, margin, P, room, places):
 @jitable
 def _place_general(rule, cost_scale, negatives, P, room, places):
     """Write the best place of every negative for any cost at all."""
+    if cost_scale == 0.0:
+        # Exactly: the programme's sums would lose small scores beside large ones.
+        _place_by_score(negatives, 0.0, P, room, places)
+        return
     N = negatives.shape[0]
     pull = cost_scale * 0.5 * P * N
     _sort(negatives, room, room.values, room.ids, places)
@@ -318,15 +263,22 @@ def _place_general(rule, cost_scale, negatives, P, room, places):
 
 @kernel
 def _bound_buckets(
-    kind, address, drops, pull, P, N, base, scale, B, first, bound, high, stack, tally
-):
-    """Fill bound[b]: places are >= it from bucket b on, and <= it before.
+    kind, address, drops, pull, P, N, base, scale, B, first, bound, cursor, runs, at, high, stack,
+    tally,
+):  # fmt: skip
+    """Bound the places in all buckets, count in `at` what is thereby placed, list what is left.
 
-    It is the best place of a negative that scores as much as the edge above bucket b, and has the
-    rank of the last negative before: none before ranks lower, none after ranks higher.
+    bound[b] : places are >= it from bucket b on, and <= it before. It is the best place of a
+    negative that scores as much as the edge above bucket b, and has the rank of the last negative
+    before: none before ranks lower, none after ranks higher.
+
+    Returns the number of buckets that are left open, whose bounds do not agree. runs receives them
+    in their order, cursor[b] where one would start if they lay one after the other.
     """
     bound[0] = 0
     bound[B] = P
+    n_runs = np.int64(0)
+    n_open = np.int64(0)
     depth = 0
     stack[0, 0] = 0
     stack[0, 1] = B
@@ -334,41 +286,40 @@ def _bound_buckets(
         left = stack[depth, 0]
         right = stack[depth, 1]
         depth -= 1
-        while right - left > 1:
-            low = np.int64(bound[left])
-            top = np.int64(bound[right])
-            if low == top or first[left] == first[right]:
-                # Agreed, or nobody is there.
-                for b in range(left + 1, right):
-                    bound[b] = low
-                break
+        low = np.int64(bound[left])
+        top = np.int64(bound[right])
+        while right - left > 1 and low < top and first[left] < first[right]:
             middle = (left + right) // 2
             rank = np.int64(max(first[middle], 1))
             edge = bucket_edge(middle, base, scale, B)
-            bound[middle] = best_place(
-                kind, address, drops, pull, high, P, N, rank, edge, low, top, tally
-            )
+            best = best_place(kind, address, drops, pull, high, P, N, rank, edge, low, top, tally)
+            bound[middle] = best
             depth += 1
             stack[depth, 0] = middle
             stack[depth, 1] = right
             right = middle
+            top = best
+        n_here = first[right] - first[left]
+        if low == top or n_here == 0:
+            # Agreed, or nobody is there.
+            for b in range(left + 1, right):
+                bound[b] = low
+            at[low] += n_here
+        else:
+            cursor[left] = n_open
+            n_open += n_here
+            runs[n_runs] = left
+            n_runs += 1
+    return n_runs
 
 
 @kernel
-def _close_buckets(B, places, first, bound, at, cursor, gathered):
+def _gather_open(places, bound, gathered):
     """Place the negatives of buckets whose bounds agree; return how many negatives are left.
 
     places : the bucket of every negative on entry, its place, or a bound on it, on return
-    gathered receives the negatives that are left, cursor where each bucket's would start if they
-    lay one bucket after the other.
+    gathered receives the negatives that are left.
     """
-    start = 0
-    for b in range(B):
-        cursor[b] = start
-        if bound[b] == bound[b + 1]:
-            at[bound[b]] += first[b + 1] - first[b]
-        else:
-            start += first[b + 1] - first[b]
     n_open = 0
     for s in range(places.shape[0]):
         b = places[s]
@@ -430,8 +381,7 @@ def _gather_top(negatives, n_top, P, room):
     lowest = -np.inf
     if N > SHORT_RUN:
         # The buckets are still counted, by `_place`.
-        B = n_buckets(N, P)
-        base, scale = fit_buckets(negatives, B, room.sketch)
+        B, base, scale = _fit_negatives(negatives, P, room)
         b = 1
         while b < B and room.first[b] < n_top:
             b += 1

@@ -31,14 +31,20 @@ __all__ = ["best_place", "count_at_least", "place_runs"]
 
 
 @inlined
-def count_at_least(high, low, top, value, margin):
-    """Return how many positives have high[i] - value >= margin, known to be in low..top."""
+def count_at_least(high, low, top, value, margin, tally):
+    """Return how many positives have high[i] - value >= margin, known to be in low..top.
+
+    tally[1] counts comparisons.
+    """
+    n_compared = 0
     while low < top:
         middle = (low + top) // 2
+        n_compared += 1
         if high[middle] - value >= margin:
             low = middle + 1
         else:
             top = middle
+    tally[1] += n_compared
     return low
 
 
@@ -56,7 +62,7 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
             # Beyond j -D falls with i: positives that do not reach what it is at top stay below.
             before = top
             margin = pull * top / ((top + j) * (top + j - 1.0))
-            top = count_at_least(high, tail, top, value, margin)
+            top = count_at_least(high, tail, top, value, margin, tally)
             tally[0] += 1
             if 2 * (top - tail) > before - tail:
                 break
@@ -77,9 +83,9 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
             # not reach what it is at top stay below, and both may be said again of what is left.
             width = top - low
             margin = pull * discount_drop(drops, low + 1 + j)
-            low = count_at_least(high, low, top, value, margin)
+            low = count_at_least(high, low, top, value, margin, tally)
             margin = pull * discount_drop(drops, top + j)
-            top = count_at_least(high, low, top, value, margin)
+            top = count_at_least(high, low, top, value, margin, tally)
             tally[0] += 2
             if 2 * (top - low) > width:
                 break
@@ -101,10 +107,20 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
     return low
 
 
+@inlined
+def _are_equal(values, start, end, tally):
+    """Return 1 if all of a run are equal, as scores are before any training, else 0."""
+    s = start + 1
+    while s < end and values[s] == values[start]:
+        s += 1
+    tally[1] += s - start
+    return np.int64(s == end)
+
+
 @kernel
 def place_runs(
-    kind, address, drops, pull, high, P, N, values, ids, n_runs, ends, ranks, bound, places, at,
-    stack, tally,
+    kind, address, drops, pull, high, P, N, values, ids, n_runs, runs, ends, ranks, bound,
+    places, at, stack, tally,
 ):  # fmt: skip
     """Place negatives that lie in runs, one after the other, each within bounds.
 
@@ -112,11 +128,10 @@ def place_runs(
     ----------
     kind, address, drops, pull, high : as for `best_place`
     values, ids : scores of negatives and who they are; reordered within each run
-    n_runs : int
+    n_runs, runs : int, and int array of the runs, in their order
     ends : int array; run b ends before ends[b], and begins where the one before it ended
     ranks : int array; as many negatives rank above those of run b
-    bound : int array; the best places in run b are bound[b]..bound[b + 1]. Where these are the
-        same, there is no run.
+    bound : int array; the best places in run b are bound[b]..bound[b + 1]
     places : int32 array; places[ids[s]] receives the place
     at : int64 array of length >= P + 1; at[a] is raised by the number placed at a
     stack : int64 workspace of shape (>= 64, >= 5)
@@ -125,9 +140,8 @@ def place_runs(
     no higher. No more of the order is found out than is needed: a run is done once low = top.
     """
     start = np.int64(0)
-    for run in range(n_runs):
-        if bound[run] == bound[run + 1]:
-            continue
+    for r in range(n_runs):
+        run = runs[r]
         stack[0, 0] = start
         stack[0, 1] = ends[run]
         stack[0, 2] = bound[run]
@@ -143,9 +157,12 @@ def place_runs(
             top = stack[depth, 3]
             is_sorted = stack[depth, 4]
             depth -= 1
-            if is_sorted == 0 and low < top and right - left <= SHORT_RUN:
-                insert_run(values, ids, left, right, tally)
-                is_sorted = 1
+            if is_sorted == 0 and low < top:
+                if right - left <= SHORT_RUN:
+                    insert_run(values, ids, left, right, tally)
+                    is_sorted = 1
+                else:
+                    is_sorted = _are_equal(values, left, right, tally)
             while left < right and low < top:
                 middle = left if right - left <= TINY_RUN else (left + right) // 2
                 if is_sorted == 0:
