@@ -206,5 +206,11 @@ def relaxed(n: int) -> Iterator[Line]:
             f"{leader.gap:.2%}: {run.microseconds:.0f} us a search, {missed / run.n_searches:.2%} "
             f"find .1% less than the best of these. Paper: {paper.get('misses', 0):.0%} misses, "
             f"{paper['ms']:.3g} ms.",
-            facts={"queries": run.queries, "us": run.microseconds, "missed": missed},
+            facts={
+                "queries": run.queries,
+                "us": run.microseconds,
+                "searches": run.n_searches,
+                "missed": missed,
+                "paper": paper,
+            },
         )

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
 import maxmargin
@@ -321,7 +322,8 @@ def test_save_load_and_resume(fitted, tmp_path):
     again.save(tmp_path / "other.mm")
     assert maxmargin.load(tmp_path / "other.mm").cost == NDCGAtK(3)
     path = tmp_path / "run.mm"
-    ranker(max_iter=3, callbacks=[Checkpoint(path, every=1)]).fit(X, Y, qid=QID)
+    with pytest.warns(ConvergenceWarning):
+        ranker(max_iter=3, callbacks=[Checkpoint(path, every=1)]).fit(X, Y, qid=QID)
     resumed = ranker().fit(X, Y, qid=QID, resume=path)
     assert np.array_equal(resumed.coef_, fitted.coef_)
 
