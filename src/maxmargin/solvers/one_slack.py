@@ -54,10 +54,15 @@ class OneSlackState(State):
         self.alpha = np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
 
-    def forget(self) -> None:
-        """Drop the planes that have been idle for long."""
+    def in_memory(self) -> np.ndarray:
+        """Tell which planes have not been idle for long."""
         kept = self.idle <= MAX_IDLE
         kept[0] = True
+        return kept
+
+    def forget(self) -> None:
+        """Drop the planes that have been idle for long."""
+        kept = self.in_memory()
         if kept.all():
             return
         m = len(kept)
