@@ -270,8 +270,8 @@ callbacks, verbose
         """Fit clones along increasing C; see `BaseSVM.path`. Not with `approximate`."""
         if self.approximate:
             raise ValueError(
-                "path needs one problem for all C, and with approximate=True the easy samples go by "
-                "C: fit each C on its own, as GridSearchCV does."
+                "path needs one problem for all C, and with approximate=True the easy samples go "
+                "by C: fit each C on its own, as GridSearchCV does."
             )
         return super().path(X, Y, Cs, cv, scoring, sample_weight)
 

@@ -3,9 +3,9 @@
     min_w  lam/2 |w|^2 + R(w)    subject to  z_i.w >= 1  for all rows of `problem.rows`.
 
 The master knows the rows that were missed so far, so its value is a lower bound whichever those
-are. All rows are looked at only when the gap of the problem that the master knows has become
-smaller: that is one product a row, where a pass is two a sample. Weights of which a row has the
-margin m < 1 are, divided by m, weights that miss none: so every look gives an upper bound too.
+are. All rows are looked at only when the gap of the problem that the master knows is smaller than
+that of the whole one: that is one product a row, where a pass is two a sample. Weights of which a
+row has the margin m, 0 < m < 1, are, divided by m, weights that miss none: an upper bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from maxmargin.solvers.rows_qp import solve_with_rows
 N_ROWS = 50
 #: A row is met if it is missed by no more than this.
 MET = 1e-9
-#: Look at all rows when the gap is this share of what it was at the last look.
+#: Look at all rows when the gap as the master knows it is this share of the certified one.
 SHRINKAGE = 0.7
 
 
@@ -35,14 +35,14 @@ class OneSlackRowsState(OneSlackState):
 
     ``upper``, at ``best``: the lowest objective since the master last got rows, which may miss
     others; ``primal``, at ``kept``: the lowest at weights that miss none; ``is_kept``: whether w
-    misses none; ``threshold``: the gap to look at all rows at.
+    misses none.
     """
 
     def __init__(self, w: np.ndarray) -> None:
         super().__init__(w, zero_plane(len(w)))
         self.row = np.full(1, -1, dtype=np.int64)
         self.best = self.kept = w
-        self.primal, self.threshold = math.inf, math.inf
+        self.primal = math.inf
         self.is_kept = True
 
     def add(self, offset: float, plane: np.ndarray, row: int = -1) -> None:
@@ -58,7 +58,7 @@ class OneSlackRowsState(OneSlackState):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the state as arrays."""
-        numbers = np.array([self.primal, self.threshold, float(self.is_kept)])
+        numbers = np.array([self.primal, float(self.is_kept)])
         own = {"row": self.row, "best": self.best, "kept": self.kept, "numbers": numbers}
         return super().arrays() | own
 
@@ -69,8 +69,7 @@ class OneSlackRowsState(OneSlackState):
         state = cls(plain.w)
         state.__dict__.update(plain.__dict__)
         state.row, state.best, state.kept = (arrays[k].copy() for k in ("row", "best", "kept"))
-        state.primal, state.threshold, is_kept = (float(number) for number in arrays["numbers"])
-        state.is_kept = bool(is_kept)
+        state.primal, state.is_kept = float(arrays["numbers"][0]), bool(arrays["numbers"][1])
         return state
 
 
@@ -105,7 +104,7 @@ class OneSlackRows(OneSlack):
         state.add(offset, plane)
         self._solve_master(problem, state)
         state.is_kept = False
-        if state.upper - state.lower <= state.threshold:
+        if state.upper - state.lower <= SHRINKAGE * (state.primal - state.lower):
             self._look_at_rows(problem, state)
         return Progress(dual=state.lower, primal=state.primal, w=state.kept)
 
@@ -113,24 +112,18 @@ class OneSlackRows(OneSlack):
         """Give the master the rows that are missed most; bring the best w to where none is."""
         margins = problem.rows.margins(state.best)
         least = float(margins.min())
-        gap = state.upper - state.lower
         if least >= 1.0 - MET:
-            if state.upper < state.primal:
-                state.primal, state.kept = state.upper, state.best
-            state.threshold = SHRINKAGE * gap
+            state.primal, state.kept = state.upper, state.best
             return
         new = np.setdiff1d(np.flatnonzero(margins < 1.0 - MET), state.row)
-        best = state.best
         if len(new):
             for i in new[np.argsort(margins[new], kind="stable")[:N_ROWS]]:
                 state.add(1.0, -problem.rows.signed(i), row=int(i))
             # Other weights are compared from now on: those before may miss the new rows.
-            state.upper, state.threshold = math.inf, gap
+            state.upper = math.inf
             self._solve_master(problem, state)
-        else:
-            state.threshold = SHRINKAGE * gap
         if least > 0.0:
-            moved = best / least
+            moved = state.best / least
             if problem.regularized(Primal(0.0, 0.0), moved).value < state.primal:
                 state.w, state.is_kept = moved, True
 
@@ -154,6 +147,6 @@ class OneSlackRows(OneSlack):
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the planes and rows, whatever lam is, and begin at weights that miss no row."""
         state = cast(OneSlackRowsState, state)
-        state.upper, state.primal, state.threshold, state.lower = (math.inf,) * 3 + (0.0,)
+        state.upper, state.primal, state.lower = math.inf, math.inf, 0.0
         self._solve_master(problem, state)
         state.w, state.is_kept = state.kept, True

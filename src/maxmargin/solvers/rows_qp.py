@@ -9,10 +9,10 @@ simplex_qp.py, but for the multipliers of rows, which need not sum to anything:
 
     max_x  b.x - x' G x / (2 lam),    x >= 0,  sum over planes of x_t = 1,
 
-with ``w = -sum_t x_t a_t / lam``. The method is the same active set one: the variable whose slope is
-most above what it should be enters the support by a step that always gains, and Newton steps on the
-support, each a proposal to an exact line search, move until a variable vanishes and is dropped. Rows are added
-some at a time and seldom, so that this need not be compiled.
+with ``w = -sum_t x_t a_t / lam``. The method is the same active set one: the variable whose slope
+is most above what it should be enters the support by a step that always gains, and Newton steps on
+the support, each a proposal to an exact line search, move until a variable vanishes and is dropped.
+Rows are added some at a time and seldom, so that this need not be compiled.
 """
 
 from __future__ import annotations
