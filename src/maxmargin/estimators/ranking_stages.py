@@ -50,7 +50,7 @@ def check_two_stages(cost: Any, surrogate: Any, solver: Any) -> None:
     if surrogate != "margin" and not isinstance(surrogate, MarginRescaling):
         raise ValueError(f"approximate=True is for surrogate='margin', got {surrogate!r}.")
     is_named = isinstance(solver, str) and solver in ("auto", "one_slack")
-    if not (is_named or solver == OneSlack()):
+    if not (is_named or solver in (OneSlack(), OneSlack(inwards=True))):
         raise ValueError(
             "approximate=True adds rows to the master of a cutting plane: solver must be 'auto' or "
             f"'one_slack', got {solver!r}."

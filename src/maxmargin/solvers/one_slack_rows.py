@@ -41,7 +41,7 @@ class OneSlackRowsState(OneSlackState):
     def __init__(self, w: np.ndarray) -> None:
         super().__init__(w, zero_plane(len(w)))
         self.row = np.full(1, -1, dtype=np.int64)
-        self.best = self.kept = w
+        self.kept = w
         self.primal = math.inf
         self.is_kept = True
 
@@ -59,7 +59,7 @@ class OneSlackRowsState(OneSlackState):
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the state as arrays."""
         numbers = np.array([self.primal, float(self.is_kept)])
-        own = {"row": self.row, "best": self.best, "kept": self.kept, "numbers": numbers}
+        own = {"row": self.row, "kept": self.kept, "numbers": numbers}
         return super().arrays() | own
 
     @classmethod
@@ -68,7 +68,7 @@ class OneSlackRowsState(OneSlackState):
         plain = OneSlackState.from_arrays(arrays)
         state = cls(plain.w)
         state.__dict__.update(plain.__dict__)
-        state.row, state.best, state.kept = (arrays[k].copy() for k in ("row", "best", "kept"))
+        state.row, state.kept = arrays["row"].copy(), arrays["kept"].copy()
         state.primal, state.is_kept = float(arrays["numbers"][0]), bool(arrays["numbers"][1])
         return state
 
@@ -99,10 +99,10 @@ class OneSlackRows(OneSlack):
         primal = problem.regularized(risk, w).value
         if state.is_kept and primal < state.primal:
             state.primal, state.kept = primal, w
-        if primal < state.upper:
-            state.upper, state.best = primal, w
+        self._compare(state, w, primal)
         state.add(offset, plane)
         self._solve_master(problem, state)
+        self._turn_inwards(state)
         state.is_kept = False
         if state.upper - state.lower <= SHRINKAGE * (state.primal - state.lower):
             self._look_at_rows(problem, state)
@@ -120,7 +120,7 @@ class OneSlackRows(OneSlack):
             for i in new[np.argsort(margins[new], kind="stable")[:N_ROWS]]:
                 state.add(1.0, -problem.rows.signed(i), row=int(i))
             # Other weights are compared from now on: those before may miss the new rows.
-            state.upper = math.inf
+            state.upper, state.share = math.inf, 1.0
             self._solve_master(problem, state)
         if least > 0.0:
             moved = state.best / least
@@ -147,6 +147,6 @@ class OneSlackRows(OneSlack):
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the planes and rows, whatever lam is, and begin at weights that miss no row."""
         state = cast(OneSlackRowsState, state)
-        state.upper, state.primal, state.lower = math.inf, math.inf, 0.0
+        state.upper, state.primal, state.lower, state.share = math.inf, math.inf, 0.0, 1.0
         self._solve_master(problem, state)
         state.w, state.is_kept = state.kept, True
