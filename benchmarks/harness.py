@@ -27,7 +27,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin
 
-_RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, "==": operator.eq}
+_RELATIONS = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+}
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "python-crfsuite")
 
 

@@ -37,7 +37,7 @@ from maxmargin.surrogates import MarginRescaling
 
 #: How far the SVM is trained. It only tells which samples are easy, and meets their rows however
 #: far it came: whether it reached the gap is no news.
-SVM_TOL, SVM_PASSES = 0.01, 100
+SVM_TOL, SVM_PASSES = 0.05, 30
 
 
 def check_two_stages(cost: Any, surrogate: Any, solver: Any) -> None:
