@@ -34,7 +34,7 @@ _RELATIONS = {
     ">": operator.gt,
     "==": operator.eq,
 }
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "python-crfsuite")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "lightgbm")
 
 
 @dataclass

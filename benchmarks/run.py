@@ -25,6 +25,7 @@ TOPICS = (
     "convergence",
     "label_accuracy",
     "label_scale",
+    "ranking_training",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 
