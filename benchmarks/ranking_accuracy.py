@@ -34,6 +34,8 @@ from maxmargin.metrics import ndcg
 #: Where `--select` writes what it tried.
 SELECTION = Path(__file__).resolve().parent / "results" / "ranking_accuracy_selection.json"
 N_PARTS = 5
+#: How often the queries are cut into parts anew: where they are few, one cut says little.
+N_CUTS = {"mslr_5k": 4, "lgbm_rank": 1}
 LOADERS = {"mslr_5k": load_mslr, "lgbm_rank": load_lgbm_rank}
 
 
@@ -85,7 +87,7 @@ GRID = [
     for C in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 ]
 CHOSEN = {
-    "mslr_5k": Setting("ndcg", 0.003, "logarithms"),
+    "mslr_5k": Setting("ap", 0.01, "logarithms, by query standard"),
     "lgbm_rank": Setting("ndcg_at_10", 0.001, "standardised, by query standard"),
 }
 
@@ -100,22 +102,23 @@ def ndcg_by_query(y: Any, scores: Any, qid: Any, k: int | None = 10) -> np.ndarr
     return values[np.isfinite(values)]
 
 
-def parts(qid: np.ndarray) -> list[np.ndarray]:
+def parts(qid: np.ndarray, n_cuts: int) -> list[np.ndarray]:
     """Return which rows are held out, for each part of the queries."""
-    known = np.random.default_rng(0).permutation(np.unique(qid))
-    return [np.isin(qid, held_out) for held_out in np.array_split(known, N_PARTS)]
+    cuts = [np.random.default_rng(seed).permutation(np.unique(qid)) for seed in range(n_cuts)]
+    return [np.isin(qid, part) for cut in cuts for part in np.array_split(cut, N_PARTS)]
 
 
-def try_setting(X: Any, y: Any, qid: Any, setting: Setting) -> dict[str, Any]:
+def try_setting(X: Any, y: Any, qid: Any, n_cuts: int, setting: Setting) -> dict[str, Any]:
     start, values = time.process_time(), []
-    for out in parts(qid):
+    for out in parts(qid, n_cuts):
         scores = scores_of(setting, X[~out], y[~out], qid[~out], X[out], qid[out])
         values.append(ndcg_by_query(y[out], scores, qid[out]))
     everyone = np.concatenate(values)
     return {
         "setting": asdict(setting),
         "NDCG@10": float(everyone.mean()),
-        "standard error": standard_error(everyone),
+        # Of the queries: to cut them anew makes no more of them.
+        "standard error": standard_error(everyone) * n_cuts**0.5,
         "cpu seconds": time.process_time() - start,
     }
 
@@ -128,7 +131,7 @@ def select(names: Sequence[str]) -> None:
         X, y, qid = dense(data.X_train), data.y_train, data.extra["qid_train"]
         tried = []
         for setting in GRID:
-            one = try_setting(X, y, qid, setting)
+            one = try_setting(X, y, qid, N_CUTS[name], setting)
             tried.append(one)
             score = f"{one['NDCG@10']:.4f} +- {one['standard error']:.4f}"
             print(f"{name}: {setting}: {score}, {one['cpu seconds']:.1f} s", flush=True)
@@ -154,8 +157,9 @@ def lambdarank(X: Any, y: Any, qid: Any, X_new: Any, qid_new: Any) -> Any:
 
 
 def ridge(X: Any, y: Any, qid: Any, X_new: Any, qid_new: Any) -> Any:
+    """Ridge regression of the grades; alpha 10 gives the .381 and .707 that are to be beaten."""
     scaler = StandardScaler().fit(X)
-    return Ridge().fit(scaler.transform(X), y).predict(scaler.transform(X_new))
+    return Ridge(alpha=10.0).fit(scaler.transform(X), y).predict(scaler.transform(X_new))
 
 
 #: What ours is to be above on each set.
