@@ -86,7 +86,7 @@ GRID = [
     )
     for C in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 ]
-#: What `--select` found. On mslr_5k one cut of the queries had found ndcg, C 0.003, logarithms, with
+#: What `--select` found. On mslr_5k one cut of queries had found ndcg, C 0.003, logarithms, with
 #: .3734 on the test part; four cuts, which say more, were taken after that was seen, and what they
 #: found is what counts here, though it has less.
 CHOSEN = {
