@@ -27,8 +27,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin
 
-_RELATIONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, "==": operator.eq}
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "python-crfsuite")
+_RELATIONS = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+}
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "lightgbm")
 
 
 @dataclass

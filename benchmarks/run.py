@@ -26,6 +26,7 @@ TOPICS = (
     "label_accuracy",
     "label_scale",
     "ranking_inference",
+    "ranking_training",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -18,6 +18,7 @@ CASES = {name: solver() for name, solver in SOLVERS.items()} | {
         step="plain", sampling="gap", cache=1, average=True
     ),
     "one_slack, ball": OneSlack(radius=2.0),
+    "one_slack, inwards": OneSlack(inwards=True),
 }
 TINY = {"classes": tiny_multiclass(weighted=True), "chains": tiny_chain(sparse=True)}
 FITTING = [

@@ -25,7 +25,11 @@ TINY = {
 }
 
 
-@pytest.mark.parametrize("solver", [OneSlack(), NSlack()], ids=lambda solver: solver.name)
+@pytest.mark.parametrize(
+    "solver",
+    [OneSlack(), OneSlack(inwards=True), NSlack()],
+    ids=["one_slack", "inwards", "n_slack"],
+)
 @pytest.mark.parametrize("lam", [1e-5, 1e-2, 1.0, 1e4])
 @pytest.mark.parametrize("name", TINY)
 def test_reaches_the_optimum(name, lam, solver):

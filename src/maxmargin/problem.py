@@ -115,6 +115,7 @@ class Problem:
         convex P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
+    rows : HardRows or None, what w must keep on its side besides; for `OneSlackRows` alone
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class Problem:
         is_linear: bool = True,
         n_jobs: int = 1,
         compile: bool = True,
+        rows: Any = None,
     ) -> None:
         if not (np.isfinite(lam) and lam > 0):
             raise ValueError(f"lam must be positive and finite, got {lam!r}.")
@@ -145,6 +147,7 @@ class Problem:
         self.lam = float(lam)
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
+        self.rows = rows
         self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
         self._calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
@@ -166,7 +169,9 @@ class Problem:
 
     @property
     def objective(self) -> str:
-        """Whose outputs the losses are maxima over: "integral", or those of a "relaxed" problem."""
+        """What P is: of the outputs "integral", of a "relaxed" problem's, or "reduced" by rows."""
+        if self.rows is not None:
+            return "reduced"
         return "relaxed" if is_relaxed(type(self.view.data)) else "integral"
 
     @property

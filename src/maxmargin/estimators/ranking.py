@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.costs import RANKING_COSTS, PrecisionAtK
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.online import is_online
+from maxmargin.estimators.path import PathResult
 from maxmargin.estimators.queries import (
     Queried,
     Queries,
@@ -25,10 +26,12 @@ from maxmargin.estimators.queries import (
 )
 from maxmargin.estimators.ranking_encoding import ranking_training
 from maxmargin.estimators.ranking_scores import measure_of
+from maxmargin.estimators.ranking_stages import check_two_stages, reduce_training
 from maxmargin.estimators.rows import RowInputs
-from maxmargin.estimators.settings import Settings, check_number, resolve
+from maxmargin.estimators.settings import Settings, check_number, n_threads, resolve
 from maxmargin.persistence import register
 from maxmargin.solvers import OneSlack
+from maxmargin.solvers.one_slack_rows import OneSlackRows
 
 
 @register
@@ -55,12 +58,21 @@ class RankingSVM(RowInputs, BaseSVM):
     relevant : float
         The grade from which a document is relevant; NDCG looks at grades themselves.
     solver : str or Solver
-        "auto" is "bcfw", and "one_slack" where there is one query.
+        "auto" is "bcfw", and ``OneSlack(inwards=True)`` where there is one query.
     normalize : {None, "standard", "minmax"}
         Features made comparable query by query: mean 0 and deviation 1, or from 0 to 1.
+    approximate : bool
+        True learns average precision in two stages: a binary SVM first tells which samples are
+        easy, with a margin of at least 1; these are held there, and the loss is of the rankings of
+        the others alone. Certificate, primal and dual are those of this smaller problem, and
+        ``result_.objective`` is then "reduced"; they say nothing of the exact one. See
+        ranking_stages.py for what exactly is solved. For ``cost="ap"`` and the one-slack solver.
+    keep : float in (0, 1]
+        With `approximate`, the share of the easy samples, those with the largest margins, that are
+        treated so. Less is nearer to the exact problem, and slower.
     surrogate, search, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
 callbacks, verbose
-        As in `BaseSVM`.
+        As in `BaseSVM`. With `approximate` they are those of the second stage.
     min_count, hashing : int, int or None
         For rows that are dictionaries or lists of names; see `FeatureTable`.
 
@@ -70,6 +82,8 @@ callbacks, verbose
     n_skipped_ : int
         Queries that taught nothing, because all their documents are relevant, or none; under
         precision at k also those of at most k documents.
+    n_easy_ : int
+        With `approximate`, samples that were held on their side; 0: the exact problem was solved.
     result_ : Result
 
     Notes
@@ -94,6 +108,7 @@ callbacks, verbose
     has_classes: ClassVar[bool] = False
     coef_: np.ndarray
     n_skipped_: int
+    n_easy_: int = 0
 
     def __init__(
         self,
@@ -109,6 +124,8 @@ callbacks, verbose
         time_budget: float | None = None,
         patience: int | None = None,
         normalize: str | None = None,
+        approximate: bool = False,
+        keep: float = 0.5,
         min_count: int = 1,
         hashing: int | None = None,
         n_jobs: int | None = None,
@@ -135,6 +152,8 @@ callbacks, verbose
         )
         self.relevant = relevant
         self.normalize = normalize
+        self.approximate = approximate
+        self.keep = keep
         self.min_count = min_count
         self.hashing = hashing
 
@@ -240,6 +259,23 @@ callbacks, verbose
         """
         return super().score(Queried(X, qid), y, sample_weight)
 
+    def path(
+        self,
+        X: Any,
+        Y: Any,
+        Cs: Iterable[float],
+        cv: Any = None,
+        scoring: Any = None,
+        sample_weight: Any = None,
+    ) -> PathResult:
+        """Fit clones along increasing C; see `BaseSVM.path`. Not with `approximate`."""
+        if self.approximate:
+            raise ValueError(
+                "path needs one problem for all C, and with approximate=True the easy samples go "
+                "by C: fit each C on its own, as GridSearchCV does."
+            )
+        return super().path(X, Y, Cs, cv, scoring, sample_weight)
+
     # -- hooks -------------------------------------------------------------------------------
 
     def _documents(self, X: Any, reset: bool) -> tuple[Queries, Any]:
@@ -268,6 +304,7 @@ callbacks, verbose
     ) -> Training:
         cost = self._cost()
         relevant = check_number("relevant", self.relevant)
+        self._check_stages(cost)
         queries, rows = self._documents(X, reset)
         grades = read_grades(Y, queries)
         weight = read_weights(sample_weight, queries)
@@ -286,25 +323,41 @@ callbacks, verbose
                 stacklevel=4,
             )
         self.n_skipped_ = n_skipped
+        self.n_easy_ = 0
+        if self.approximate:
+            n_jobs = n_threads(self.n_jobs)
+            training, self.n_easy_ = reduce_training(training, float(self.C), self.keep, n_jobs)
         return training
+
+    def _check_stages(self, cost: Any) -> None:
+        if not isinstance(self.approximate, (bool, np.bool_)):
+            raise TypeError(f"approximate must be True or False, got {self.approximate!r}.")
+        if not check_number("keep", self.keep) <= 1.0:
+            raise ValueError(f"keep must be a number > 0 and at most 1, got {self.keep!r}.")
+        if self.approximate:
+            check_two_stages(cost, self.surrogate, self.solver)
 
     def _encode_inputs(self, X: Any) -> Any:
         queries, rows = self._documents(X, reset=False)
         return rows, queries.order, queries.offsets
 
     def _unpack(self, w: np.ndarray) -> None:
-        self.coef_ = w
+        # Where samples are held on their side there is a bias behind, which no ranking looks at.
+        self.coef_ = w[: self.n_features_in_]
 
     def _layout(self) -> Any:
-        return [self.n_features_in_, self._feature_names(), self.normalize]
+        return [self.n_features_in_, self._feature_names(), self.normalize, self.n_easy_ > 0]
 
     def _named_solver(self) -> Any:
         return "bcfw" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
-        if isinstance(self.solver, str) and self.solver == "auto" and training.n_examples == 1:
+        if training.rows is not None:
+            return replace(settings, solver=OneSlackRows(inwards=True))
+        is_auto = isinstance(self.solver, str) and self.solver == "auto"
+        if is_auto and (training.n_examples == 1 or self.approximate):
             # One block: what bcfw keeps of a plane is as long as the query, what this keeps as w.
-            return replace(settings, solver=OneSlack())
+            return replace(settings, solver=OneSlack(inwards=True))
         return settings
 
     def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
@@ -315,7 +368,7 @@ callbacks, verbose
         everyone = [queries.rows(q) for q in range(len(queries))]
 
         def score(w: np.ndarray) -> float:
-            scores = np.asarray(rows @ w, dtype=np.float64)
+            scores = np.asarray(rows @ w[: rows.shape[1]], dtype=np.float64)
             values = np.array([measure(grades[own], scores[own]) for own in everyone])
             known = np.isfinite(values) & (weight > 0.0)
             if not known.any():
@@ -330,13 +383,13 @@ callbacks, verbose
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()
         meta["features"] = self._rows_state()
-        meta["n_skipped"] = self.n_skipped_
+        meta["n_skipped"], meta["n_easy"] = self.n_skipped_, self.n_easy_
         return meta, arrays
 
     def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore_fitted(meta, arrays)
         self._restore_rows(meta["features"])
-        self.n_skipped_ = meta["n_skipped"]
+        self.n_skipped_, self.n_easy_ = meta["n_skipped"], meta.get("n_easy", 0)
 
 
 def _too_few(cost: Any) -> str:

@@ -26,12 +26,15 @@ class Training:
     n_examples : int
     weight : ndarray of shape (n_examples,)
         s_i: sample weights, times class weights where these weigh whole examples.
+    rows : HardRows or None
+        What the weights must keep on its side besides.
     """
 
     data: Any
     cost: Any
     n_examples: int
     weight: np.ndarray
+    rows: Any = None
 
     def problem(
         self,
@@ -58,6 +61,7 @@ class Training:
             is_linear=surrogate.is_linear,
             n_jobs=n_jobs,
             compile=compile,
+            rows=self.rows,
         )
 
     def _criteria(self, surrogate: Any) -> Any:

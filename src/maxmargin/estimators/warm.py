@@ -30,7 +30,8 @@ def fingerprint(problem: Problem) -> str:
     (True, False)
     """
     view = problem.view
-    return digest((view.data, view.cost, view.surrogate, type(view.search).__name__, view.weight))
+    parts = (view.data, view.cost, view.surrogate, type(view.search).__name__, view.weight)
+    return digest(parts if problem.rows is None else (*parts, problem.rows))
 
 
 def digest(value: Any) -> str:

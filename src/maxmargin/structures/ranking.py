@@ -55,7 +55,7 @@ class RankingData(NamedTuple):
     first: Any  # (n_examples,) int64: the first row of each
     sizes: Any  # (n_examples,) int64: samples of each
     n_relevant: Any  # (n_examples,) int64
-    n_columns: int
+    n_columns: int  # features, and a bias where w has one
 
 
 class RankingPotentials(NamedTuple):
@@ -66,7 +66,9 @@ class RankingPotentials(NamedTuple):
     room: RankingRoom
 
 
-def ranking_data(X: Any, first: Any, sizes: Any, n_relevant: Any) -> RankingData:
+def ranking_data(
+    X: Any, first: Any, sizes: Any, n_relevant: Any, *, bias: bool = False
+) -> RankingData:
     """Wrap a matrix of finite numbers, whose queries have their relevant rows first.
 
     Parameters
@@ -74,6 +76,8 @@ def ranking_data(X: Any, first: Any, sizes: Any, n_relevant: Any) -> RankingData
     X : dense or CSR matrix
     first, sizes, n_relevant : arrays of int, one entry an example
         Its rows are first .. first + sizes - 1, of which the first n_relevant are relevant.
+    bias : bool
+        Whether w has one cell more, which no ranking looks at: see `HardRows`.
     """
     first, sizes, n_relevant = (np.asarray(array) for array in (first, sizes, n_relevant))
     if not len(first) == len(sizes) == len(n_relevant):
@@ -87,7 +91,7 @@ def ranking_data(X: Any, first: Any, sizes: Any, n_relevant: Any) -> RankingData
         frozen(first, np.int64),
         frozen(sizes, np.int64),
         frozen(n_relevant, np.int64),
-        int(X.shape[1]),
+        int(X.shape[1]) + int(bias),
     )
 
 
