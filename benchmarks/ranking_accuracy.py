@@ -93,6 +93,13 @@ CHOSEN = {
     "mslr_5k": Setting("ap", 0.01, "logarithms, by query standard"),
     "lgbm_rank": Setting("ndcg_at_10", 0.001, "standardised, by query standard"),
 }
+#: The recipe of docs/rankings.md: the default cost, features standardised by query, and C alone
+#: chosen, among the same scores. With 43 queries the best of 84 settings is largely luck, the best
+#: of 7 less so. These lines were added after those of `CHOSEN` had been seen.
+RECIPE = {
+    "mslr_5k": Setting("ndcg", 0.01, "standardised, by query standard"),
+    "lgbm_rank": Setting("ndcg", 0.001, "standardised, by query standard"),
+}
 
 
 def dense(X: Any) -> np.ndarray:
@@ -138,11 +145,24 @@ def select(names: Sequence[str]) -> None:
             tried.append(one)
             score = f"{one['NDCG@10']:.4f} +- {one['standard error']:.4f}"
             print(f"{name}: {setting}: {score}, {one['cpu seconds']:.1f} s", flush=True)
-        best = max(tried, key=lambda one: one["NDCG@10"])
-        is_chosen = best["setting"] == asdict(CHOSEN[name])
-        print(f"** {name}: {best}, {'as chosen' if is_chosen else 'NOT as chosen'}", flush=True)
+        best = best_of(tried)
+        for chosen, one in ((CHOSEN, best), (RECIPE, best_of(tried, RECIPE[name]))):
+            verdict = "as chosen" if one["setting"] == asdict(chosen[name]) else "NOT as chosen"
+            print(f"** {name}: {one}, {verdict}", flush=True)
         report[name] = {"best": best, "tried": tried}
         SELECTION.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def best_of(tried: list[dict[str, Any]], like: Setting | None = None) -> dict[str, Any]:
+    """Return what scored best, of all or of those with the cost and the features of a setting."""
+    return max(
+        (one for one in tried if like is None or is_alike(one["setting"], like)),
+        key=lambda one: one["NDCG@10"],
+    )
+
+
+def is_alike(tried: dict[str, Any], setting: Setting) -> bool:
+    return (tried["cost"], tried["features"]) == (setting.cost, setting.features)
 
 
 def standard_error(values: np.ndarray) -> float:
@@ -170,21 +190,32 @@ ABOVE = {"mslr_5k": ("ridge", "lambdarank"), "lgbm_rank": ("ridge",)}
 
 
 def lines() -> Iterator[Line]:
-    for name, setting in CHOSEN.items():
-        data = LOADERS[name]()
-        train = dense(data.X_train), data.y_train, data.extra["qid_train"]
-        test = dense(data.X_test), data.extra["qid_test"]
-        learners = {"ours": partial(scores_of, setting), "ridge": ridge, "lambdarank": lambdarank}
-        seconds, values = {}, {}
-        for who, learn in learners.items():
-            learn(*train, *test)  # compiles
-            seconds[who], scores = median_seconds(partial(learn, *train, *test))
-            values[who] = ndcg_by_query(data.y_test, scores, test[1])
-        yield beside_peers(name, setting, seconds, values)
+    n_like = sum(is_alike(asdict(one), RECIPE["mslr_5k"]) for one in GRID)
+    for what, chosen, n_settings in (("", CHOSEN, len(GRID)), (", only C chosen", RECIPE, n_like)):
+        for name, setting in chosen.items():
+            yield on_test_part(name, what, setting, n_settings)
+
+
+def on_test_part(name: str, what: str, setting: Setting, n_settings: int) -> Line:
+    data = LOADERS[name]()
+    train = dense(data.X_train), data.y_train, data.extra["qid_train"]
+    test = dense(data.X_test), data.extra["qid_test"]
+    learners = {"ours": partial(scores_of, setting), "ridge": ridge, "lambdarank": lambdarank}
+    seconds, values = {}, {}
+    for who, learn in learners.items():
+        learn(*train, *test)  # compiles
+        seconds[who], scores = median_seconds(partial(learn, *train, *test))
+        values[who] = ndcg_by_query(data.y_test, scores, test[1])
+    return beside_peers(f"{name}{what}", name, setting, n_settings, seconds, values)
 
 
 def beside_peers(
-    name: str, setting: Setting, seconds: dict[str, float], values: dict[str, np.ndarray]
+    what: str,
+    name: str,
+    setting: Setting,
+    n_settings: int,
+    seconds: dict[str, float],
+    values: dict[str, np.ndarray],
 ) -> Line:
     means = {who: float(each.mean()) for who, each in values.items()}
     peer = max(ABOVE[name], key=means.__getitem__)
@@ -199,7 +230,7 @@ def beside_peers(
         if who != "ours"
     )
     return Line(
-        f"{name}: NDCG@10 on the test part, beside {peer}",
+        f"{what}: NDCG@10 on the test part, beside {peer}",
         means["ours"],
         means[peer],
         unit="",
@@ -207,8 +238,9 @@ def beside_peers(
             Check(f"above {who} by", means["ours"] - means[who], ">", 0.0) for who in ABOVE[name]
         ],
         note=f"{setting}; chosen by cross-validation over the queries of the training part among "
-        f"{len(GRID)} settings. {table}; {len(values['ours'])} queries. Standard errors of the "
-        f"differences, query by query: {apart}.",
+        f"{n_settings} settings. {table}; {len(values['ours'])} queries. Standard errors of the "
+        f"differences, query by query: {apart}."
+        + ("" if what == name else " Added after the line of all settings had been seen."),
         facts={"NDCG@10": means, "seconds": seconds, "by query": values["ours"].tolist()},
     )
 
