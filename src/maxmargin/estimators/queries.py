@@ -98,7 +98,13 @@ def read_queries(
         where = int(np.argmin(np.isfinite(ids)))
         raise ValueError(f"qid[{where}] is {ids[where]}; expected the query of the row.")
     # Queries in the order in which they first occur; rows need not lie together.
-    known, first, query = np.unique(ids, return_index=True, return_inverse=True)
+    try:
+        known, first, query = np.unique(ids, return_index=True, return_inverse=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(name).__name__ for name in ids}))
+        raise ValueError(
+            f"qid must be all numbers or all strings, none missing, got entries of types {kinds}."
+        ) from None
     rank = np.empty(len(known), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(known))
     query = rank[query]
@@ -118,7 +124,12 @@ def is_list_of_queries(X: Any) -> bool:
     if hasattr(X, "iloc"):
         return False
     first = X[0]
-    return bool(sp.issparse(first) or getattr(first, "ndim", np.ndim(first)) == 2)
+    if sp.issparse(first) or hasattr(first, "ndim"):
+        return bool(sp.issparse(first) or first.ndim == 2)
+    try:
+        return np.ndim(first) == 2
+    except ValueError:  # rows of different lengths: a query, for the reader of arrays to refuse
+        return True
 
 
 def read_grades(Y: Any, queries: Queries) -> np.ndarray:
