@@ -408,7 +408,7 @@ def test_nothing_but_one_kind_is_refused():
         (
             {"qid": [None, *(f"q{q}" for q in QID[1:])]},
             ValueError,
-            "qid must be all numbers or all strings, none missing, got entries of types NoneType, s",
+            "qid must be all numbers or all strings, none missing, got entries of types None",
         ),
         ({"y": Y * 1100}, ValueError, r"the gain 2\*\*\d+ - 1 is too large; gain='linear'"),
         ({"sample_weight": np.arange(len(Y))}, ValueError, "sample_weight differs within query"),

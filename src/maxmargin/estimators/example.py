@@ -50,9 +50,9 @@ def example_problem(estimator: Any, x: Any, y: Any, search: Any = None) -> Probl
     training = estimator._encode(inputs, outputs, reset=False, weighted=False)
     if isinstance(estimator, RankingSVM) and training.n_examples != 1:
         raise ValueError(
-            f"y has {training.n_examples} grades above others, and under {estimator.cost!r} each is "
-            "an example of its own: pass 1 for the documents that count as relevant and 0 for the "
-            "others."
+            f"y has {training.n_examples} grades above others, and under {estimator.cost!r} each "
+            "is an example of its own: pass 1 for the documents that count as relevant and 0 for "
+            "the others."
         )
     return training.problem(surrogate, 1.0, 1, chosen)
 

@@ -323,8 +323,10 @@ callbacks, verbose
                 UserWarning,
                 stacklevel=4,
             )
-        if not weighted:  # a query for a fitted model to look at, which stays as it is
-            return training
+        if not weighted:
+            # A query for a fitted model to look at, which stays as it is, a bias in w or not.
+            data = training.data._replace(n_columns=len(self.result_.w))
+            return replace(training, data=data)
         self.n_skipped_ = n_skipped
         self.n_easy_ = 0
         if self.approximate:
