@@ -14,6 +14,7 @@ import maxmargin
 from maxmargin import Checkpoint, NDCGAtK, PrecisionAtK, RankingCost, RankingSVM
 from maxmargin.costs import NDCG, RANKING_COSTS
 from maxmargin.datasets import make_rankings
+from maxmargin.estimators.example import example_problem
 from maxmargin.inference.ranking import most_violating_ranking
 from maxmargin.metrics import average_precision, ndcg, ranking_report
 from maxmargin.problem import lam_from_C
@@ -243,6 +244,24 @@ def test_a_cost_of_ones_own():
         model.save("nowhere.mm")
 
 
+# -- one query, looked at ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, sp.csr_matrix])
+def test_an_example_is_a_query(fitted, form):
+    x, y = LISTS[0][0], (LISTS[1][0] > 0).astype(int)
+    problem = example_problem(fitted, form(x), y)
+    scores = x @ fitted.coef_
+    truth = scores[y == 1].mean() - scores[y == 0].mean()
+    expected = most_violating_ranking(scores, y, NDCG()).value - truth
+    np.testing.assert_allclose(problem.losses(fitted.result_.w)[0], [expected], rtol=1e-9)
+
+
+def test_an_example_of_several_grades_is_refused(fitted):
+    with pytest.raises(ValueError, match="y has 2 grades above others, and under 'ndcg' each is"):
+        example_problem(fitted, X[:4], [0, 1, 2, 0])
+
+
 # -- scores --------------------------------------------------------------------------------------
 
 
@@ -386,6 +405,12 @@ def test_nothing_but_one_kind_is_refused():
         ({"y": ["a"] * len(Y)}, ValueError, "y must be grades"),
         ({"qid": QID[:-1]}, ValueError, "qid must have one entry a row"),
         ({"qid": np.full(len(Y), np.nan)}, ValueError, r"qid\[0\] is nan"),
+        (
+            {"qid": [None, *(f"q{q}" for q in QID[1:])]},
+            ValueError,
+            "qid must be all numbers or all strings, none missing, got entries of types None",
+        ),
+        ({"y": Y * 1100}, ValueError, r"the gain 2\*\*\d+ - 1 is too large; gain='linear'"),
         ({"sample_weight": np.arange(len(Y))}, ValueError, "sample_weight differs within query"),
         ({"X": np.where(X[4, 1] == X, np.nan, X)}, ValueError, "contains NaN"),
     ],
@@ -413,6 +438,8 @@ def test_bad_lists_are_refused():
         ranker().fit(xs, ys, qid=QID)
     with pytest.raises(ValueError, match=r"X\[1\] has 2 features but X\[0\] has 3"):
         ranker().fit([xs[0], xs[1][:, :2], *xs[2:]], ys)
+    with pytest.raises(ValueError, match=r"X\[0\] is not a rectangular array of numbers"):
+        ranker().fit([[[1.0, 2.0], [3.0]]], [[0, 1]])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 import maxmargin
 from maxmargin import Checkpoint, RankingSVM
 from maxmargin.costs import AveragePrecision
+from maxmargin.estimators.example import example_problem, trace_example
 from maxmargin.estimators.queries import Queried
 from maxmargin.problem import lam_from_C
 from maxmargin.solvers import OneSlack
@@ -179,6 +180,19 @@ def test_weights_hold_the_easy_samples_wherever_a_run_stops():
         assert (margins_of(model, X, y) >= 1.0 - 1e-8).sum() >= model.n_easy_
         result = model.result_
         assert result.dual - 1e-9 <= full.result_.primal and full.result_.dual <= result.primal
+
+
+def test_an_example_is_looked_at_with_all_its_samples_and_changes_nothing():
+    X, y = draw(0)
+    model = ranker().fit(X, y)
+    n_easy = model.n_easy_
+    problem = example_problem(model, X[0], y[0])
+    assert n_easy == model.n_easy_ > 0
+    assert problem.objective == "integral"
+    assert problem.sizes.tolist() == [len(X[0])]
+    # The bias at the end of w is no business of a ranking.
+    loss = problem.losses(np.append(model.coef_, 0.0))[0]
+    assert trace_example(model, X[0], y[0]).psi == pytest.approx(loss[0])
 
 
 def test_kinds_of_features_agree():

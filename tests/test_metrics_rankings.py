@@ -258,5 +258,7 @@ def test_bad_options():
         ranking_report([1], [1], [1], zero_division=2)
     with pytest.raises(ValueError, match=r"qid must have the shape of grades, \(2,\), got \(1,\)"):
         ranking_report([1, 0], [1, 2], [1])
+    with pytest.raises(ValueError, match="qid must be all numbers or all strings, none missing"):
+        ranking_report([1, 0], [1, 2], np.array([None, "a"], dtype=object))
     with pytest.raises(ValueError, match=r"qid\[1\] is nan"):
         ranking_report([1, 0], [1, 2], [1, np.nan])

@@ -33,6 +33,8 @@ __all__ = ["AUC", "NDCG", "AveragePrecision", "NDCGAtK", "PrecisionAtK", "graded
 
 #: What a grade is worth.
 GAINS = ("exponential", "linear")
+#: The largest grade whose exponential gain, times the documents of a query, is a number.
+MOST_EXPONENTIAL = 1000.0
 
 
 class _Ranking:
@@ -241,7 +243,12 @@ def _discounts(cost, n):
 
 def _gains(grades, gain):
     checked = _check_grades(grades)
-    return np.exp2(checked) - 1.0 if gain == "exponential" else checked
+    if gain == "linear":
+        return checked
+    top = checked.max(initial=0.0)
+    if top > MOST_EXPONENTIAL:
+        raise ValueError(f"the gain 2**{top:g} - 1 is too large; gain='linear' takes any grade.")
+    return np.exp2(checked) - 1.0
 
 
 def _check_grades(grades):

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.estimators.ranking import RankingSVM
 from maxmargin.estimators.rows import RowInputs
 from maxmargin.estimators.settings import resolve_search, resolve_surrogate
 from maxmargin.problem import Problem
@@ -21,7 +22,8 @@ def example_problem(estimator: Any, x: Any, y: Any, search: Any = None) -> Probl
     ----------
     estimator : fitted estimator
     x, y : one input and its true output, as one element of what `fit` takes
-        Of a matrix that is a row; of an indicator matrix too.
+        Of a matrix that is a row; of an indicator matrix too; of queries all rows of one, and their
+        grades, 0 and 1 where under NDCG each grade would be an example of its own.
     search : name, `Search` or None
         None: the estimator's own.
 
@@ -40,9 +42,18 @@ def example_problem(estimator: Any, x: Any, y: Any, search: Any = None) -> Probl
     check_is_fitted(estimator, "result_")
     surrogate = resolve_surrogate(estimator.surrogate)
     chosen = resolve_search(estimator.search if search is None else search)
-    inputs = _alone(x) if isinstance(estimator, RowInputs) else [x]
-    outputs = _alone(y) if isinstance(estimator, RowInputs) else [y]
+    if isinstance(estimator, RankingSVM):
+        inputs, outputs = x, y
+    else:
+        alone = _alone if isinstance(estimator, RowInputs) else _listed
+        inputs, outputs = alone(x), alone(y)
     training = estimator._encode(inputs, outputs, reset=False, weighted=False)
+    if isinstance(estimator, RankingSVM) and training.n_examples != 1:
+        raise ValueError(
+            f"y has {training.n_examples} grades above others, and under {estimator.cost!r} each "
+            "is an example of its own: pass 1 for the documents that count as relevant and 0 for "
+            "the others."
+        )
     return training.problem(surrogate, 1.0, 1, chosen)
 
 
@@ -65,6 +76,10 @@ def trace_example(
     """
     problem = example_problem(estimator, x, y, search)
     return trace_search(problem, 0, estimator.result_.w, slack=slack)
+
+
+def _listed(item: Any) -> Any:
+    return [item]
 
 
 def _alone(item: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.estimators.sequences import offsets_of, stack_arrays
+from maxmargin.metrics._ranked import number_queries
 
 
 class Queried(NamedTuple):
@@ -94,17 +95,10 @@ def read_queries(
         raise ValueError(
             f"qid must have one entry a row of X, shape ({n_rows},), got shape {ids.shape}."
         )
-    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
-        where = int(np.argmin(np.isfinite(ids)))
-        raise ValueError(f"qid[{where}] is {ids[where]}; expected the query of the row.")
     # Queries in the order in which they first occur; rows need not lie together.
-    known, first, query = np.unique(ids, return_index=True, return_inverse=True)
-    rank = np.empty(len(known), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(known))
-    query = rank[query]
+    named, query = number_queries(ids)
     order = np.argsort(query, kind="stable")
-    named = known[np.argsort(first)]
-    sizes = np.bincount(query, minlength=len(known))
+    sizes = np.bincount(query, minlength=len(named))
     offsets = offsets_of(sizes.tolist())
     return Queries(matrix, order, offsets, False, lambda q: f"query {named[q]}", has_qid=True)
 
@@ -118,7 +112,12 @@ def is_list_of_queries(X: Any) -> bool:
     if hasattr(X, "iloc"):
         return False
     first = X[0]
-    return bool(sp.issparse(first) or getattr(first, "ndim", np.ndim(first)) == 2)
+    if sp.issparse(first) or hasattr(first, "ndim"):
+        return bool(sp.issparse(first) or first.ndim == 2)
+    try:
+        return np.ndim(first) == 2
+    except ValueError:  # rows of different lengths: a query, for the reader of arrays to refuse
+        return True
 
 
 def read_grades(Y: Any, queries: Queries) -> np.ndarray:

@@ -255,7 +255,8 @@ callbacks, verbose
         """Return the mean over queries of the measure that the cost stands for.
 
         That is average precision, NDCG, AUC or precision at k, as in `maxmargin.metrics`; queries
-        where it has no value, such as one without relevant documents, are left out.
+        where it is 0/0 are left out. Of a query without relevant documents that is so of all but
+        precision at k, which is 0.
         """
         return super().score(Queried(X, qid), y, sample_weight)
 
@@ -322,6 +323,10 @@ callbacks, verbose
                 UserWarning,
                 stacklevel=4,
             )
+        if not weighted:
+            # A query for a fitted model to look at, which stays as it is, a bias in w or not.
+            data = training.data._replace(n_columns=len(self.result_.w))
+            return replace(training, data=data)
         self.n_skipped_ = n_skipped
         self.n_easy_ = 0
         if self.approximate:

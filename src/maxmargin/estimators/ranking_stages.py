@@ -13,7 +13,9 @@ What the source leaves open is settled so. The bias is a constant feature, regul
 others, and no ranking sees it. Fixed at b0 it would tie w to the scale of w0; free of charge it
 would let the rows go where all easy samples are of one kind. And (w0, b0) meets all rows, so there
 is a solution. In the SVM both kinds weigh the same in each query, as they do in phi: else, with few
-relevant samples, all others would be easy. Its C is that of the ranking.
+relevant samples, all others would be easy. Its C is that of the ranking. It stops at a gap of 5%,
+so that samples with a margin near 1 are easy or not by the order in which the rows come: two orders
+may have somewhat different second stages, each with a certificate of its own.
 """
 
 from __future__ import annotations

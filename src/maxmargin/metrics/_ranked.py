@@ -12,11 +12,31 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ranked", "auc", "average_precision", "ndcg", "precision", "rank"]
+__all__ = ["Ranked", "auc", "average_precision", "ndcg", "number_queries", "precision", "rank"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+
+
+def number_queries(qid: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """The distinct queries in the order of their first documents, and the place of each document's.
+
+    >>> number_queries(np.array([7, 3, 7]))
+    (array([7, 3]), array([0, 1, 0]))
+    """
+    if qid.dtype.kind == "f" and not np.isfinite(qid).all():
+        where = int(np.argmin(np.isfinite(qid)))
+        raise ValueError(f"qid[{where}] is {qid[where]}; expected the query of the row.")
+    try:
+        names, first, query = np.unique(qid, return_index=True, return_inverse=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(name).__name__ for name in qid}))
+        raise ValueError(
+            f"qid must be all numbers or all strings, none missing, got entries of types {kinds}."
+        ) from None
+    by_first = np.argsort(first)
+    return names[by_first], np.argsort(by_first)[query]
 
 
 @dataclass(frozen=True)

@@ -309,15 +309,10 @@ def _check_pair(grades: Any, scores: Any) -> tuple[Floats, Floats]:
 
 
 def _check_queries(qid: Any, n_documents: int) -> tuple[NDArray[Any], Ints]:
-    """The distinct queries in the order of their first documents, and the place of each."""
     qid = np.asarray(qid)
     if qid.shape != (n_documents,):
         raise ValueError(f"qid must have the shape of grades, ({n_documents},), got {qid.shape}.")
-    if qid.dtype.kind == "f" and np.isnan(qid).any():
-        raise ValueError(f"qid[{np.flatnonzero(np.isnan(qid))[0]}] is nan.")
-    names, first, query = np.unique(qid, return_index=True, return_inverse=True)
-    by_first = np.argsort(first)
-    return names[by_first], np.argsort(by_first)[query]
+    return _ranked.number_queries(qid)
 
 
 def _check_k(k: Any) -> int:
