@@ -65,7 +65,7 @@ def fit(
     estimator: Any, batch: Batch, held_out: Batch | None, resume: Path | None, quiet: bool
 ) -> None:
     """Fit, with progress on stderr."""
-    from maxmargin.solvers import SOLVERS
+    from maxmargin.estimators.settings import resolve_solver
 
     if not quiet:
         console.note(f"{batch.path}: {_content(estimator, batch)}.")
@@ -74,7 +74,8 @@ def fit(
     eval_set = None if held_out is None else as_eval_set(held_out)
     queries = {"qid": batch.qid} if has_queries(estimator) else {}
     kept = estimator.callbacks
-    with progress(quiet, every_pass=not SOLVERS[estimator._named_solver()].minimizes) as shown:
+    every_pass = not resolve_solver(estimator._named_solver()).minimizes
+    with progress(quiet, every_pass=every_pass) as shown:
         estimator.callbacks = [*(kept or ()), *shown]
         try:
             estimator.fit(batch.X, batch.y, eval_set=eval_set, resume=resume, **queries)

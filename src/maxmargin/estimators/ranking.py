@@ -58,7 +58,7 @@ class RankingSVM(RowInputs, BaseSVM):
     relevant : float
         The grade from which a document is relevant; NDCG looks at grades themselves.
     solver : str or Solver
-        "auto" is "bcfw", and ``OneSlack(inwards=True)`` where there is one query.
+        "auto" is ``OneSlack(inwards=True)``.
     normalize : {None, "standard", "minmax"}
         Features made comparable query by query: mean 0 and deviation 1, or from 0 to 1.
     approximate : bool
@@ -354,15 +354,13 @@ callbacks, verbose
         return [self.n_features_in_, self._feature_names(), self.normalize, self.n_easy_ > 0]
 
     def _named_solver(self) -> Any:
-        return "bcfw" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
+        # Few, long examples: planes of all together say more than those of one at a time.
+        is_auto = isinstance(self.solver, str) and self.solver == "auto"
+        return OneSlack(inwards=True) if is_auto else self.solver
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
         if training.rows is not None:
             return replace(settings, solver=OneSlackRows(inwards=True))
-        is_auto = isinstance(self.solver, str) and self.solver == "auto"
-        if is_auto and (training.n_examples == 1 or self.approximate):
-            # One block: what bcfw keeps of a plane is as long as the query, what this keeps as w.
-            return replace(settings, solver=OneSlack(inwards=True))
         return settings
 
     def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
