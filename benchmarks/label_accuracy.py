@@ -255,6 +255,7 @@ CASES = (
         _PAPER_MARGIN,
         may_cut=True,
     ),
+    # Added after the next line had been seen on the test part.
     Case(
         "yeast, best of ours: RBF features, no cut (beside margin rescaling)",
         "yeast",

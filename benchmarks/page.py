@@ -80,6 +80,7 @@ and 1.48 by its own for AP, 71.07 and .55 for NDCG, at about 2300 samples.
 #: Further topics, shown as the lines they are.
 PLAIN = {
     "ranking_training": "## Training rankers",
+    "ranking_solvers": "## Training rankers: the default solver beside block steps",
     "words": "## Handwritten words",
     "classes": "## Classes",
     "chunking": "## Chunking",

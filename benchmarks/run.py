@@ -27,6 +27,7 @@ TOPICS = (
     "label_scale",
     "ranking_inference",
     "ranking_training",
+    "ranking_solvers",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 
