@@ -1,5 +1,5 @@
 # The only commands anyone needs. Each works on a fresh clone: the first makes .venv.
-#   make demo | test | lint | bench | clean
+#   make demo | test | lint | fuzz | bench | clean
 # PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k chain" is passed on to pytest.
 
 PYTHON ?= python3
@@ -8,10 +8,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PAGES := $(wildcard README.md CONTRIBUTING.md docs/*.md)
-CODE := $(wildcard src tests benchmarks)
+CODE := $(wildcard src tests benchmarks fuzz)
 
 .DEFAULT_GOAL := test
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint fuzz bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/maxmargin demo
@@ -34,13 +34,18 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+# All targets together take a minute. FUZZ="--target svmlight --inputs 100000" asks for more.
+FUZZ ?= --seconds 60
+fuzz: $(VENV)/.installed
+	$(BIN)/python fuzz/run.py $(FUZZ)
+
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run.py
 
 # The environment stays: it is slow to make and holds nothing of ours. `rm -r .venv` starts afresh.
 clean:
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	rm -rf maxmargin-demo* demo*.png
+	rm -rf maxmargin-demo* demo*.png fuzz/findings
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
