@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from maxmargin.io.files import Source, atomic_write, numbered_lines, source_name
+from maxmargin.io.files import Source, numbered_lines, shown, source_name
+from maxmargin.io.replace import atomic_write
 
 __all__ = ["ConllData", "conll_width", "read_conll", "write_conll"]
 
 Row = tuple[str, ...]
 _DOCSTART = "-DOCSTART-"
+_LONGEST = 1 << 20  # characters of a line: more is no token, and each template would repeat it
 
 
 @dataclass
@@ -73,7 +75,7 @@ def conll_width(source: Source, *, separator: str | None = None) -> int:
     3
     """
     _check_separator(separator)
-    for _, line in numbered_lines(source):
+    for _, line in numbered_lines(source, _LONGEST):
         if line.strip() and not line.startswith(_DOCSTART):
             return len(_fields(line, separator))
     raise ValueError(f"{source_name(source)}: holds no token.")
@@ -139,8 +141,9 @@ def read_conll(
     Raises
     ------
     ValueError
-        For a line with fewer or more columns than the first one, naming file and line; for a file
-        that holds no token, is not UTF-8 or lacks the column asked for.
+        For a line with fewer or more columns than the first one, or of more than a million
+        characters, naming file and line; for a file that holds no token, is not UTF-8 or lacks the
+        column asked for.
 
     Examples
     --------
@@ -160,8 +163,9 @@ def read_conll(
     starts: list[int] = []
     chosen: dict[str, int] = {}
     tag: int | None = None
+    known: dict[str, str] = {}  # words and tags come again: each is kept once
     width = first = 0
-    for number, line in numbered_lines(source):
+    for number, line in numbered_lines(source, _LONGEST):
         is_start = line.startswith(_DOCSTART)
         if is_start or not line.strip():
             if sentences[-1]:
@@ -179,13 +183,13 @@ def read_conll(
         if len(row) != width:
             raise ValueError(
                 f"{name}, line {number}: expected {width} columns as on line {first}, "
-                f"got {len(row)}: {line!r}"
+                f"got {len(row)}: {shown(line)}"
             )
         if tag is not None:
             if not row[tag]:
-                raise ValueError(f"{name}, line {number}: the tag is empty: {line!r}")
-            tags[-1].append(row[tag])
-        sentences[-1].append(tuple([row[j] for j in places]))
+                raise ValueError(f"{name}, line {number}: the tag is empty: {shown(line)}")
+            tags[-1].append(known.setdefault(row[tag], row[tag]))
+        sentences[-1].append(tuple([known.setdefault(row[j], row[j]) for j in places]))
     if not width:
         raise ValueError(f"{name}: holds no token.")
     if not sentences[-1]:
