@@ -30,7 +30,6 @@ from maxmargin.estimators.ranking_stages import check_two_stages, reduce_trainin
 from maxmargin.estimators.rows import RowInputs
 from maxmargin.estimators.settings import Settings, check_number, n_threads, resolve
 from maxmargin.persistence import register
-from maxmargin.solvers import OneSlack
 from maxmargin.solvers.one_slack_rows import OneSlackRows
 
 
@@ -106,6 +105,7 @@ callbacks, verbose
     """
 
     has_classes: ClassVar[bool] = False
+    has_long_examples: ClassVar[bool] = True
     coef_: np.ndarray
     n_skipped_: int
     n_easy_: int = 0
@@ -119,7 +119,7 @@ callbacks, verbose
         surrogate: Any = "margin",
         search: Any = "auto",
         solver: Any = "auto",
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
@@ -352,11 +352,6 @@ callbacks, verbose
 
     def _layout(self) -> Any:
         return [self.n_features_in_, self._feature_names(), self.normalize, self.n_easy_ > 0]
-
-    def _named_solver(self) -> Any:
-        # Few, long examples: planes of all together say more than those of one at a time.
-        is_auto = isinstance(self.solver, str) and self.solver == "auto"
-        return OneSlack(inwards=True) if is_auto else self.solver
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
         if training.rows is not None:
