@@ -402,7 +402,7 @@ def test_compiled_code_is_found_again_by_every_command():
 
 def test_info_lists_the_registries(cli):
     found = json.loads(cli("info", "--json")[0])
-    assert found["available"]["solvers"] == list(maxmargin.SOLVERS)
+    assert found["available"]["solvers"] == ["auto", *maxmargin.SOLVERS]
     assert found["versions"]["maxmargin"] == maxmargin.__version__
     out, _ = cli("info")
     assert "bcfw" in out and "Cache" in out

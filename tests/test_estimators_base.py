@@ -71,7 +71,7 @@ def refit_problem(model, X, y):
         ({"cost": "matrix"}, ValueError, r"pass cost=CostMatrix\(\.\.\.\)"),
         ({"cost": 3}, TypeError, r"cost must be a name .* or an object with a method 'tables'"),
         ({"surrogate": "hinge"}, ValueError, r"surrogate='hinge' is not known"),
-        ({"solver": "smo"}, ValueError, r"solver='smo' is not known. There are: 'bcfw'"),
+        ({"solver": "smo"}, ValueError, r"solver='smo' is not known. There are: 'auto', 'bcfw'"),
         ({"solver": BlockFrankWolfe}, TypeError, r"solver must .* got the class BlockFrankWolfe"),
     ],
 )

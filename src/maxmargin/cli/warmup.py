@@ -22,7 +22,7 @@ def warmup(
     ] = None,
     solver: Annotated[
         list[str] | None,
-        typer.Option(help="A solver to compile; else the default. May be repeated."),
+        typer.Option(help="A solver to compile; else auto. May be repeated."),
     ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Also for float32 features.")] = False,
     as_json: options.Json = False,
@@ -32,8 +32,7 @@ def warmup(
 
     The code stays in the cache that `maxmargin info` shows; a second run only loads it.
     """
-    solvers: list[str | None] = [*solver] if solver else [None]
-    pairs = list(product(kind or list(KINDS), solvers))
+    pairs = list(product(kind or list(KINDS), solver or ["auto"]))
     for name, used in pairs:
         new_estimator(kind_called(name), {"solver": used})  # refuses what does not fit
     dtypes = ("float64", "float32") if float32 else ("float64",)
@@ -54,7 +53,7 @@ def warmup(
     console.result(console.grid(f"Ready in {total:.1f} seconds", heads, cells, n_text=3))
 
 
-def compile_case(kind: str, storage: str, dtype: str, solver: str | None = None) -> dict[str, Any]:
+def compile_case(kind: str, storage: str, dtype: str, solver: str = "auto") -> dict[str, Any]:
     """Fit, score and predict on a few samples; return what was compiled, and the seconds."""
     X, y = _noise(storage, dtype)
     if KINDS[kind].is_sequence or KINDS[kind].has_queries:

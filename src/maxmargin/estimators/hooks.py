@@ -17,7 +17,6 @@ A subclass writes these hooks; everything public here is built on them.
 `_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
 `_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
-`_named_solver`        the parameter `solver`, or what it stands for before data are seen
 `_suit`                settings, `Training` -> settings: a solver that goes by the data
 `_structure`           what says, by its attribute ``provides``, which solvers fit (default: self)
 =====================  ============================================================================
@@ -32,6 +31,7 @@ import numpy as np
 
 from maxmargin import prediction
 from maxmargin.estimators import storage
+from maxmargin.estimators.automatic import automatic_solver, is_automatic
 from maxmargin.estimators.settings import Settings, n_threads
 from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.estimators.training import Training
@@ -46,6 +46,8 @@ class Hooks:
     n_features_in_: int
     #: Whether outputs are made of classes, which `partial_fit` must then be told of.
     has_classes: ClassVar[bool] = True
+    #: Whether examples are few and long, as queries are, which "auto" goes by.
+    has_long_examples: ClassVar[bool] = False
     #: What the structure offers besides what all do, see `Solver.needs`.
     provides: ClassVar[frozenset[str]] = frozenset()
 
@@ -114,8 +116,8 @@ class Hooks:
         return [list(self.classes_), self.n_features_in_]
 
     def _named_solver(self) -> Any:
-        """Return the parameter `solver`, or what its value stands for."""
-        return self.solver
+        """Return the parameter `solver`, or the solver that "auto" stands for here."""
+        return automatic_solver(self) if is_automatic(self.solver) else self.solver
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
         """Return the settings that suit these examples."""

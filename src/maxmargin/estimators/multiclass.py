@@ -49,8 +49,8 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
     cost : {"zero_one", "hamming"} or object
         Task loss; `CostMatrix` says what mistaking one class for another costs.
     solver : str or Solver
-        "sdca" goes over the classes of every example, and is the fastest. It keeps a number for
-        each example and class: with very many classes "bcfw" keeps fewer.
+        "auto" is "sdca", which goes over the classes of every example, and is the fastest. It keeps
+        a number for each example and class: with very many classes "bcfw" keeps fewer.
     surrogate, search, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
 callbacks, verbose
         As in `BaseSVM`.
@@ -93,8 +93,8 @@ callbacks, verbose
         cost: Any = "zero_one",
         surrogate: Any = "margin",
         search: Any = "auto",
-        solver: Any = "sdca",
-        tol: float = 1e-3,
+        solver: Any = "auto",
+        tol: float = 1e-2,
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,

@@ -33,7 +33,6 @@ from maxmargin.estimators.rows import RowInputs
 from maxmargin.estimators.settings import Settings, check_number, n_threads, resolve
 from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.persistence import register
-from maxmargin.solvers import OneSlack
 from maxmargin.solvers.one_slack_rows import OneSlackRows
 
 
@@ -109,6 +108,7 @@ callbacks, verbose
     """
 
     has_classes: ClassVar[bool] = False
+    has_long_examples: ClassVar[bool] = True
     coef_: np.ndarray
     n_skipped_: int
     n_easy_: int = 0
@@ -122,7 +122,7 @@ callbacks, verbose
         surrogate: Any = "margin",
         search: Any = "auto",
         solver: Any = "auto",
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
@@ -355,11 +355,6 @@ callbacks, verbose
 
     def _layout(self) -> Any:
         return [self.n_features_in_, self._feature_names(), self.normalize, self.n_easy_ > 0]
-
-    def _named_solver(self) -> Any:
-        # Few, long examples: planes of all together say more than those of one at a time.
-        is_auto = isinstance(self.solver, str) and self.solver == "auto"
-        return OneSlack(inwards=True) if is_auto else self.solver
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
         if training.rows is not None:

@@ -70,7 +70,9 @@ def resolve_search(value: Any) -> Search | str:
 
 
 def resolve_solver(value: Any) -> Solver:
-    """Return the solver that a parameter stands for."""
+    """Return the solver that a parameter stands for; automatic.py says what "auto" does."""
+    if isinstance(value, str) and value not in SOLVERS:
+        raise unknown("solver", value, {"auto": None} | SOLVERS)
     return resolve("solver", value, SOLVERS, "advance")
 
 
@@ -203,6 +205,8 @@ _WORDS = {
     "unit_slope": "a loss of slope 1",
     "listed": "outputs that can be listed",
 }
+#: Needs that a surrogate meets, by its attribute that says so; a structure meets the others.
+_FLAGS = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
 
 
 def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> None:
@@ -219,19 +223,29 @@ def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> 
     Traceback (most recent call last):
     ValueError: SDCA needs outputs that can be listed, which object does not provide. ...
     """
-    flags = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
-    met = {need for need, flag in flags.items() if getattr(surrogate, flag, False)}
-    met |= set(getattr(structure, "provides", ()))
-    lacking = sorted(solver.needs - met)
+    lacking = lacking_needs(solver, surrogate, structure)
     if not lacking:
         return
-    culprit = surrogate if lacking[0] in flags else structure
-    fitting = [name for name, cls in SOLVERS.items() if cls.needs <= met]
+    culprit = surrogate if lacking[0] in _FLAGS else structure
+    fitting = [
+        name for name, cls in SOLVERS.items() if not lacking_needs(cls, surrogate, structure)
+    ]
     raise ValueError(
         f"{type(solver).__name__} needs {_WORDS.get(lacking[0], lacking[0])}, which "
         f"{type(culprit).__name__} does not provide. Solvers that fit: "
         f"{', '.join(fitting) or 'none'}."
     )
+
+
+def lacking_needs(solver: Solver | type[Solver], surrogate: Surrogate, structure: Any) -> list[str]:
+    """Return what a solver needs and neither the surrogate nor the structure has."""
+    met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
+    return sorted(solver.needs - met - set(getattr(structure, "provides", ())))
+
+
+def knows_enough(solver: Solver, search: Search | str) -> bool:
+    """Tell whether a solver can tell a search the slacks that it asks for, if it asks."""
+    return isinstance(search, str) or not search.needs_slack or solver.knows_slack
 
 
 def check_slack_known(search: Search | str, solver: Solver) -> None:
@@ -245,7 +259,7 @@ def check_slack_known(search: Search | str, solver: Solver) -> None:
     Traceback (most recent call last):
     ValueError: search=SarawagiGupta(...) needs the slack of each example, which only the solver ...
     """
-    if isinstance(search, str) or not search.needs_slack or solver.knows_slack:
+    if knows_enough(solver, search):
         return
     knowing = [name for name, kind in SOLVERS.items() if kind.knows_slack]
     raise ValueError(

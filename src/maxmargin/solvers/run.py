@@ -72,7 +72,7 @@ def run(
     solver: Solver,
     *,
     rng: np.random.Generator,
-    tol: float = 1e-3,
+    tol: float = 1e-2,
     max_iter: int = 1000,
     time_budget: float | None = None,
     state: State | None = None,
