@@ -78,7 +78,7 @@ callbacks, verbose
     >>> model = MulticlassSVM(C=0.1, tol=0.01, random_state=0).fit(X, y)
     >>> model.result_.status, bool(model.result_.relative_gap <= 0.01)
     ('converged', True)
-    >>> round(model.score(X, y), 2) >= 0.95
+    >>> model.score(X, y) > 0.9
     True
     """
 
