@@ -166,7 +166,11 @@ def test_names_of_schemes():
         (lambda: check_tags(["E-X"], "iob2"), ValueError, "whose letters are BIO"),
         (lambda: check_tags(["I-X"], "iob2"), ValueError, "may not follow the start in iob2"),
         (lambda: check_tags(["O", "B-X"], "bioes"), ValueError, "1: 'B-X' may not end a sequence"),
-        (lambda: convert_tags(["I-X"], "iob2", "io"), ValueError, "may not follow the start"),
+        (
+            lambda: convert_tags(["I-X"], "iob2", "io", strict=True),
+            ValueError,
+            "may not follow the start",
+        ),
         (lambda: scheme_constraints(["O", "S-X"], "iob2"), ValueError, "labels, position 1: 'S-X'"),
         (lambda: spans_to_tags([(0, 3, "X")], 2, "iob2"), ValueError, "within 2 positions"),
         (lambda: spans_to_tags([(1, 1, "X")], 2, "iob2"), ValueError, "within 2 positions"),

@@ -33,6 +33,8 @@ class ConllData:
         Where the tags stood in the file, counted from 0.
     document_starts : list of int
         Sentences before which a ``-DOCSTART-`` line stood.
+    first_lines : list of int
+        The line of the file, from 1, on which each sentence begins; its rows follow line by line.
     """
 
     sentences: list[list[Row]]
@@ -40,6 +42,7 @@ class ConllData:
     columns: tuple[str, ...]
     tag_column: int | None
     document_starts: list[int] = field(default_factory=list)
+    first_lines: list[int] = field(default_factory=list)
 
     @property
     def n_tokens(self) -> int:
@@ -155,12 +158,15 @@ def read_conll(
     [['B-NP', 'I-NP'], ['O']]
     >>> data.columns
     ('w', 'pos')
+    >>> data.first_lines
+    [1, 4]
     """
     _check_separator(separator)
     name = source_name(source)
     sentences: list[list[Row]] = [[]]
     tags: list[list[str]] = [[]]
     starts: list[int] = []
+    first_lines: list[int] = []
     chosen: dict[str, int] = {}
     tag: int | None = None
     known: dict[str, str] = {}  # words and tags come again: each is kept once
@@ -189,12 +195,16 @@ def read_conll(
             if not row[tag]:
                 raise ValueError(f"{name}, line {number}: the tag is empty: {shown(line)}")
             tags[-1].append(known.setdefault(row[tag], row[tag]))
+        if not sentences[-1]:
+            first_lines.append(number)
         sentences[-1].append(tuple([known.setdefault(row[j], row[j]) for j in places]))
     if not width:
         raise ValueError(f"{name}: holds no token.")
     if not sentences[-1]:
         del sentences[-1], tags[-1]
-    return ConllData(sentences, None if tag is None else tags, tuple(chosen), tag, starts)
+    return ConllData(
+        sentences, None if tag is None else tags, tuple(chosen), tag, starts, first_lines
+    )
 
 
 def _tag_place(tag_column: int | None, width: int, name: str) -> int | None:
