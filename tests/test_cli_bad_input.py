@@ -297,7 +297,7 @@ def test_model_files(refused, folder, model, command):
         "foreign": "not a maxmargin file",
         "newer": "newer maxmargin",
         "damaged": "damaged model file",
-        "none": "No such file",
+        "none": "no such file: none.mm",
     }.items():
         found = refused(command, f"{name}.mm", *file)
         assert said in found
