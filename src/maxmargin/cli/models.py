@@ -78,23 +78,17 @@ class Model:
 
 def save_model(path: Path, estimator: Any, reader: Reader) -> None:
     """Write a model in one step; `maxmargin.load` gives its estimator back."""
-    from maxmargin.persistence import write
+    from maxmargin.persistence import save_estimator
 
-    state, arrays = estimator.to_state()
-    meta = {"estimator": type(estimator).__name__, "state": state, "reader": reader.state()}
-    write(path, "model", meta, arrays)
+    save_estimator(path, estimator, {"reader": reader.state()})
 
 
 def load_model(path: Path) -> Model:
     """Read a model file, written by `save_model` or by an estimator's own `save`."""
     import_module("maxmargin.estimators")  # registers the classes that a file may name
-    from maxmargin.persistence import estimator_class, read
+    from maxmargin.persistence import damaged, read_estimator
 
-    document = read(path, kind="model")
-    try:
-        cls: Any = estimator_class(document.meta["estimator"])
-        estimator = cls.from_state(document.meta["state"], document.arrays)
-        reader = document.meta.get("reader")
+    estimator, meta = read_estimator(path)
+    with damaged(path, "is a damaged model file"):
+        reader = meta.get("reader")
         return Model(path, estimator, None if reader is None else reader_from_state(reader))
-    except (KeyError, AttributeError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} is a damaged model file: {error!r}.") from error

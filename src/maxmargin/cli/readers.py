@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
 
@@ -231,11 +231,30 @@ READERS: dict[str, type[Reader]] = {
 
 def reader_from_state(state: dict[str, Any]) -> Reader:
     """Return the reader that `Reader.state` was called on."""
+    if not isinstance(state, dict) or not isinstance(state.get("format"), str):
+        raise ValueError(f"its reader is {state!r:.80}, which names no format")
     options = dict(state)
     name = options.pop("format")
     if name not in READERS:
         raise ValueError(f"The model was trained from a {name!r} file, which is not known here.")
+    allowed = {f.name: f.type for f in fields(READERS[name])}
+    for option, value in options.items():
+        if option not in allowed:
+            raise ValueError(f"its {name} reader has the option {option!r}, which is not known")
+        if not _is_of(value, str(allowed[option])):
+            raise ValueError(
+                f"the option {option!r} of its {name} reader must be {allowed[option]}, got "
+                f"{value!r:.80}"
+            )
     return READERS[name](**options)
+
+
+def _is_of(value: Any, wanted: str) -> bool:
+    """Tell whether a value is of the type that the annotation of a reader's option names."""
+    if wanted.startswith("tuple["):
+        return type(value) is tuple and all(type(item) is str for item in value)
+    names = wanted.split(" | ")
+    return ("None" if value is None else type(value).__name__) in names
 
 
 def separator_for(path: Path, separator: str | None) -> str | None:

@@ -6,6 +6,7 @@ The hooks that a subclass writes are in hooks.py; everything public here is buil
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -309,10 +310,27 @@ class BaseSVM(Hooks, BaseEstimator):
         check_is_fitted(self, "result_")
         return self._scorer(X, Y, sample_weight)(self.result_.w)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, which `maxmargin.load` reads."""
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the fitted model to one file, which `maxmargin.load` reads.
+
+        Returns
+        -------
+        list of str
+            What the file does not hold: "callbacks", "the dual that warm_start keeps", "the state
+            of the online solver"; empty where nothing is lost. Of the first two, which somebody
+            asked for, a warning tells as well.
+        """
         check_is_fitted(self, "result_")
+        dropped = storage.left_out(self)
         save_estimator(path, self)
+        for name in ("callbacks", "the dual that warm_start keeps"):
+            if name in dropped:
+                warnings.warn(
+                    f"{os.fspath(path)!r} does not hold {name}: {dropped[name]}.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        return list(dropped)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return (meta, arrays): parameters and fitted state, for a model file."""
@@ -320,5 +338,5 @@ class BaseSVM(Hooks, BaseEstimator):
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Return the estimator whose `to_state` gave these."""
+        """Return the estimator whose `to_state` gave these; ValueError for what none gave."""
         return storage.from_state(cls, meta, arrays)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.estimators.labels import Labels
+from maxmargin.persistence.values import DTYPES
 
 DENSE, CSR, SETS = "dense", "csr", "sets"
 
@@ -28,6 +29,15 @@ class SetForm:
 
     kind: str
     dtype: str = "int64"
+
+    @classmethod
+    def from_state(cls, state: Any) -> SetForm:
+        """Return the form that a model file holds as [kind, dtype]."""
+        if not isinstance(state, list) or len(state) != 2 or state[0] not in (DENSE, CSR, SETS):
+            raise ValueError(f"form must be a kind of label sets and a dtype, got {state!r:.80}")
+        if not isinstance(state[1], str) or state[1] not in DTYPES:
+            raise ValueError(f"form has the dtype {state[1]!r:.80}, which no label sets have")
+        return cls(*state)
 
     def write(self, cells: np.ndarray, classes: np.ndarray) -> Any:
         """Return label sets, from a matrix of 0 and 1.

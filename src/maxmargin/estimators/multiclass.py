@@ -14,10 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import WholeCost
 from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.labels import Labels, class_weights, label_vector
+from maxmargin.estimators.features import FeatureTable
+from maxmargin.estimators.labels import (
+    Labels,
+    check_class_weight,
+    check_classes,
+    class_weights,
+    label_vector,
+)
 from maxmargin.estimators.online import is_online
 from maxmargin.estimators.rows import RowInputs
-from maxmargin.estimators.settings import check_number, check_weights, resolve_cost
+from maxmargin.estimators.settings import check_flags, check_number, check_weights, resolve_cost
+from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.generic import provided_by
 from maxmargin.persistence import register
 from maxmargin.structures.multiclass import MulticlassData, multiclass_data
@@ -225,11 +233,22 @@ callbacks, verbose
         meta["features"] = self._rows_state()
         return meta, arrays
 
-    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._restore_fitted(meta, arrays)
-        self._restore_rows(meta["features"])
-        self._has_bias = meta["has_bias"]
-        self._labels = Labels(self.classes_)
+    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
+        super()._restore_fitted(fields, arrays)
+        self._restore_rows(fields)
+        self._has_bias = fields.flag("has_bias")
+        self._labels = fields.labels("classes_", least=2)
+        self.classes_ = self._labels.classes
+
+    def _n_weights(self) -> int:
+        return (self.n_features_in_ + self._has_bias) * len(self.classes_)
+
+    def _check_parameters(self) -> None:
+        check_flags(self, "fit_intercept")
+        FeatureTable(self.min_count, self.hashing)
+        check_class_weight(self.class_weight)
+        resolve_cost(self.cost)
+        check_classes(self.classes)
 
     def _check_classes(self) -> None:
         if len(self.classes_) < 2:

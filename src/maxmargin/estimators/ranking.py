@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import RANKING_COSTS, PrecisionAtK
 from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.features import FeatureTable
 from maxmargin.estimators.online import is_online
 from maxmargin.estimators.path import PathResult
 from maxmargin.estimators.queries import (
     Queried,
     Queries,
+    check_normalization,
     normalize_queries,
     read_grades,
     read_queries,
@@ -29,6 +31,7 @@ from maxmargin.estimators.ranking_scores import measure_of
 from maxmargin.estimators.ranking_stages import check_two_stages, reduce_training
 from maxmargin.estimators.rows import RowInputs
 from maxmargin.estimators.settings import Settings, check_number, n_threads, resolve
+from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.persistence import register
 from maxmargin.solvers import OneSlack
 from maxmargin.solvers.one_slack_rows import OneSlackRows
@@ -389,10 +392,21 @@ callbacks, verbose
         meta["n_skipped"], meta["n_easy"] = self.n_skipped_, self.n_easy_
         return meta, arrays
 
-    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._restore_fitted(meta, arrays)
-        self._restore_rows(meta["features"])
-        self.n_skipped_, self.n_easy_ = meta["n_skipped"], meta.get("n_easy", 0)
+    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
+        super()._restore_fitted(fields, arrays)
+        self._restore_rows(fields)
+        self.n_skipped_ = fields.count("n_skipped")
+        self.n_easy_ = fields.count("n_easy", default=0)
+
+    def _n_weights(self) -> int:
+        # Where samples are held on their side there is a bias behind.
+        return self.n_features_in_ + (self.n_easy_ > 0)
+
+    def _check_parameters(self) -> None:
+        FeatureTable(self.min_count, self.hashing)
+        check_number("relevant", self.relevant)
+        check_normalization(self.normalize)
+        self._check_stages(self._cost())
 
 
 def _too_few(cost: Any) -> str:
