@@ -491,3 +491,21 @@ def test_links_are_followed_and_modes_kept(tmp_path):
     assert os.path.islink(tmp_path / "link") and (tmp_path / "real").read_bytes() == b"new"
     assert (tmp_path / "real").stat().st_mode & 0o777 == 0o600
     assert sorted(os.listdir(tmp_path)) == ["link", "real"]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    code = (
+        "import os, sys\nfrom maxmargin.io import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as file:\n    file.write(b'half'); file.flush()\n"
+        "    os._exit(9)"
+    )
+    path = tmp_path / "out.npz"
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == 9
+    (tmp_path / ".other.npz.0123456789abcdef.tmp").write_bytes(b"of another file")
+    assert len(os.listdir(tmp_path)) == 2
+    with atomic_write(path) as first:
+        first.write(b"slow")
+        with atomic_write(path) as second:  # does not take the first, which is at work, for dead
+            second.write(b"quick")
+    assert sorted(os.listdir(tmp_path)) == [".other.npz.0123456789abcdef.tmp", "out.npz"]
+    assert path.read_bytes() == b"slow"
