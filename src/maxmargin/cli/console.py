@@ -21,6 +21,7 @@ _SAID: dict[type[OSError], str] = {
     IsADirectoryError: "{} is a folder, not a file",
     PermissionError: "no permission for {}",
 }
+_LONGEST = 2000  # characters of a message: words from a file may be of any length
 _PIPE_WIDTH = 240  # columns of a table that goes to a file: nothing is cut off
 
 
@@ -156,6 +157,8 @@ def _titled(title: str, style: str, message: str) -> None:
     from rich.text import Text
 
     line = " ".join(message.split("\n"))
+    if len(line) > _LONGEST:
+        line = f"{line[:_LONGEST]} ..."
     console(stderr=True).print(Text.assemble((title, style), " ", line), soft_wrap=True)
 
 

@@ -92,18 +92,24 @@ def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
     if source is not None and target is None:
         raise ValueError("--from needs --to, the scheme to write.")
     if target is not None:
-        source = source or detect_scheme(tags)
+        try:
+            source = source or detect_scheme(tags)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
         tags = [
             _convert(t, source, target, f"{file}, sentence {i + 1}") for i, t in enumerate(tags)
         ]
-    write_conll(
-        output,
-        data.sentences,
-        tags,
-        separator=separator_for(output, None) or " ",
-        tag_column=data.tag_column,
-        document_starts=data.document_starts,
-    )
+    try:
+        write_conll(
+            output,
+            data.sentences,
+            tags,
+            separator=separator_for(output, None) or " ",
+            tag_column=data.tag_column,
+            document_starts=data.document_starts,
+        )
+    except ValueError as error:
+        raise ValueError(f"{file} to {output}: {error}") from None
     return {"sentences": len(tags), "tokens": data.n_tokens, "from": source, "to": target}
 
 
