@@ -328,6 +328,7 @@ def test_long_lines_of_conll(tmp_path):
         ("a B\n".encode("utf-16"), ", line 1: not UTF-8"),
         (b"a B\ncaf\xe9 B\n", ", line 2: not UTF-8 (invalid continuation byte at byte 4"),
         (b"a B\n\xff", ", line 2: not UTF-8"),
+        (b"a B\rb B\r", ", line 1: holds a carriage return"),
         (b"BZh91AY&SY more", " is packed by bzip2; unpack it first, or pack it by gzip."),
         (b"PK\x03\x04 more", " is packed by zip"),
         (gzip.compress(b"a B\n" * 99)[:-9], ", after line"),
@@ -336,7 +337,7 @@ def test_long_lines_of_conll(tmp_path):
         (b"\x1f\x8bwords", ", after line 0: broken gzip file"),
         (b"", ": holds no token."),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_bytes_that_are_no_text(tmp_path, content, message):
     for read in (read_conll, read_any):
@@ -350,6 +351,7 @@ def test_other_ends_of_lines(tmp_path):
     for content in (
         b"".join(parts),
         gzip.compress(b"".join(parts)),
+        parts[0] + b"\xef\xbb\xbf" + parts[1],
         gzip.compress(parts[0]) + gzip.compress(b"") + gzip.compress(parts[1]) + bytes(100),
     ):
         path.write_bytes(content)
@@ -491,3 +493,21 @@ def test_links_are_followed_and_modes_kept(tmp_path):
     assert os.path.islink(tmp_path / "link") and (tmp_path / "real").read_bytes() == b"new"
     assert (tmp_path / "real").stat().st_mode & 0o777 == 0o600
     assert sorted(os.listdir(tmp_path)) == ["link", "real"]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    code = (
+        "import os, sys\nfrom maxmargin.io import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as file:\n    file.write(b'half'); file.flush()\n"
+        "    os._exit(9)"
+    )
+    path = tmp_path / "out.npz"
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == 9
+    (tmp_path / ".other.npz.0123456789abcdef.tmp").write_bytes(b"of another file")
+    assert len(os.listdir(tmp_path)) == 2
+    with atomic_write(path) as first:
+        first.write(b"slow")
+        with atomic_write(path) as second:  # does not take the first, which is at work, for dead
+            second.write(b"quick")
+    assert sorted(os.listdir(tmp_path)) == [".other.npz.0123456789abcdef.tmp", "out.npz"]
+    assert path.read_bytes() == b"slow"

@@ -37,8 +37,6 @@ class Model:
     def reader_for(self, path: Path, format: str | None = None) -> Reader:
         """Return the reader of a file: the model's own unless the file is of another format."""
         own, kind = self.reader, kind_of(self.estimator, self.path)
-        if format is None and isinstance(own, ConllReader):
-            return own
         if format is None and own is not None:
             try:
                 format = kind.format_of(path)
@@ -51,12 +49,16 @@ class Model:
         if name not in READERS:
             raise ValueError(f"format={name!r} is unknown. There are: {', '.join(READERS)}.")
         if name == "conll":
+            own_name = "svmlight" if own is None else own.format
             raise ValueError(
                 f"{self.path} was not trained from a CoNLL file, so that it has no feature "
-                f"template to read {path} with."
+                f"template to read {path} with; if that is not CoNLL, --format {own_name} says so."
             )
         if isinstance(own, ConllReader):
-            raise ValueError(f"{self.path} was trained from a CoNLL file; {path} is {name}.")
+            raise ValueError(
+                f"{self.path} was trained from a CoNLL file; {path} is {name}. If it is CoNLL, "
+                "--format conll says so."
+            )
         if name == "svmlight":
             return SvmlightReader(multilabel=kind.has_label_sets, queries=kind.has_queries)
         if name == "arff":

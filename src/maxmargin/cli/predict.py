@@ -31,7 +31,7 @@ def predict(
     of other files the labels are written, one sample a line, those of a label set parted by commas.
     Rankings: the score of each document, one a line in the order of the file; higher stands first.
     """
-    check_target("--output", output, model, file)
+    check_target("--output", output, model, file, takes_pipes=True)
     loaded = load_model(model)
     loaded.estimator.n_jobs = n_jobs
     reader, batch = loaded.read(file, format)

@@ -180,6 +180,11 @@ def read_conll(
             if is_start:
                 starts.append(len(sentences) - 1)
             continue
+        if "\r" in line:
+            raise ValueError(
+                f"{name}, line {number}: holds a carriage return; lines end in \\n or \\r\\n: "
+                f"{shown(line)}"
+            )
         row = _fields(line, separator)
         if not width:
             width, first = len(row), number
@@ -302,6 +307,6 @@ def _join(fields: list[str], separator: str, where: str) -> str:
                 f"{where}: the field {piece!r} cannot be written with separator={separator!r}."
             )
     line = separator.join(fields)
-    if not line.strip() or line.startswith(_DOCSTART):
+    if not line.strip() or line.startswith((_DOCSTART, "\ufeff")):
         raise ValueError(f"{where}: the line {line!r} would not be read back as a token.")
     return line

@@ -164,9 +164,8 @@ def numbered_lines(source: Source, longest: int | None = None) -> Iterator[tuple
                     _refuse_packed(name, line)
                 is_cut = longest is not None and len(line) >= room
                 text = _decoded(line, is_cut)
-                if number == 1:
-                    text = text.removeprefix("\ufeff")  # a byte order mark is no part of a word
-                text = text.rstrip("\r\n")
+                # A byte order mark is no part of a word; files that were joined have several.
+                text = text.rstrip("\r\n").lstrip("\ufeff")
                 if is_cut or (longest is not None and len(text) > longest):
                     raise ValueError(
                         f"{name}, line {number}: the line is longer than {longest} characters: "

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
-from uuid import uuid4
+
+from maxmargin.persistence.replacing import replacing
 
 __all__ = ["atomic_write"]
 
@@ -18,10 +18,11 @@ __all__ = ["atomic_write"]
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that becomes `path` when the block ends well, and vanishes when it does not.
 
-    It is written beside `path`, so that the last step is a rename within one file system. A name
-    that ends in ``.gz`` is compressed, with no time stamp: equal contents make equal files. A
-    symbolic link is followed, and a file keeps its mode. What is no regular file (a pipe,
-    ``/dev/stdout``) cannot be replaced, and is written to.
+    It is written beside `path`, so that the last step is a rename within one file system; what a
+    process that was killed left there is removed. A name that ends in ``.gz`` is compressed, with
+    no time stamp: equal contents make equal files. A symbolic link is followed, and a file keeps
+    its mode. What is no regular file (a pipe, ``/dev/stdout``) cannot be replaced, and is written
+    to.
 
     Examples
     --------
@@ -34,27 +35,18 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ['notes.txt']
     """
     if _is_device(path):
-        with open(path, "ab") as raw, _packed(raw, path) as file:
+        with open(path, "ab") as stream, _packed(stream, path) as file:
             yield file
         return
     target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"cannot write {os.fspath(path)}: it is a folder.")
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"cannot write {os.fspath(path)}: the folder {target.parent} does not exist."
         )
-    temporary = target.with_name(f".{target.name[:100]}.{uuid4().hex}.tmp")
-    try:
-        with open(temporary, "xb") as raw:
-            if target.exists():
-                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-            with _packed(raw, path) as file:
-                yield file
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(target) as raw, _packed(raw, path) as file:
+        yield file
 
 
 def _is_device(path: str | os.PathLike[str]) -> bool:
