@@ -12,6 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.costs import COSTS, Cost
+from maxmargin.estimators.scoring import check_scoring_known
 from maxmargin.search import SEARCHES, Search
 from maxmargin.solvers import SOLVERS, Solver
 from maxmargin.surrogates import SURROGATES, Surrogate
@@ -144,6 +145,7 @@ def check_settings(estimator: Any) -> Settings:
         check_number("time_budget", estimator.time_budget)
     if estimator.patience is not None:
         check_number("patience", estimator.patience, 1, closed=True, integer=True)
+    check_scoring_known(estimator)
     for i, callback in enumerate(estimator.callbacks or ()):
         if not callable(callback) and not hasattr(callback, "bind"):
             raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")

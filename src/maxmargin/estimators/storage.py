@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.costs import COSTS, RANKING_COSTS
+from maxmargin.estimators.scoring import scoring_name
 from maxmargin.estimators.settings import unknown
 from maxmargin.persistence import restore_rng, rng_state
 from maxmargin.search import SEARCHES
@@ -27,10 +28,13 @@ def param_to_state(name: str, value: Any) -> Any:
     """Return a parameter as a model file can hold it.
 
     Costs, surrogates, searches and solvers are held by registered name and parameters. Callbacks
-    are code, which a model file never holds: they are left out.
+    are code, which a model file never holds: they are left out. So is a callable `scoring`, but for
+    its name, by which checkpoints are told apart.
     """
     if name == "callbacks":
         return None
+    if name == "scoring" and callable(value):
+        return {"callable": scoring_name(value)}
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return {"rng_state": rng_state(value)}
     if name not in REGISTRIES or value is None or isinstance(value, str):
@@ -46,6 +50,8 @@ def param_to_state(name: str, value: Any) -> Any:
 
 def param_from_state(name: str, value: Any) -> Any:
     """Return the parameter that `param_to_state` was given."""
+    if name == "scoring" and isinstance(value, dict):
+        return None
     if isinstance(value, dict) and "rng_state" in value:
         return restore_rng(value["rng_state"])
     if name not in REGISTRIES or not isinstance(value, dict):
