@@ -228,6 +228,10 @@ def test_progress_on_a_terminal_is_a_table():
     assert columns[0] == ["1", "2"]
     assert columns[1] == ["2", "-"]
     assert columns[3] == ["0.5", "-"]
+    record = Record(3, nan, 1.5, nan, 30, 1.0, 0.75)
+    table(Iteration(record, nan, np.zeros(1), lambda: None, "chunk_f1", is_best=True))
+    table(Iteration(Record(4, nan, 1.5, nan, 40, 1.5, 0.5), nan, np.zeros(1), lambda: None))
+    assert [str(cell) for cell in table.render().columns[0]._cells] == ["1", "3", "4"]
 
 
 # -- Ctrl-C and checkpoints ------------------------------------------------------------------------

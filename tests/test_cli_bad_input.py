@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import subprocess
@@ -157,27 +158,44 @@ def test_conll_files(refused, folder, text, said):
     assert found == sentence(lambda: fit_conll("bad.conll"))
 
 
-def test_constraints_that_forbid_the_truth(refused, folder):
+def test_tags_that_break_the_scheme_are_refused_if_strict(refused, folder, capsys):
     (folder / "bad.conll").write_text("the DT O\ncat NN I-NP\nsees VB B-VP\n")
-    found = refused("train", "chain", "bad.conll", "--scheme", "iob2", "-m", "a.mm", "-q")
-    assert "Y[0][1]" in found
-    assert found == sentence(lambda: fit_conll("bad.conll", constraints="iob2"))
+    train = ["train", "chain", "bad.conll", "--scheme", "iob2", "-m", "a.mm", "-q"]
+    found = refused(*train, "--strict")
+    assert found == "bad.conll, line 2: 'I-NP' may not follow 'O' in iob2."
+    assert run(train) == 0
+    assert "may not follow" in capsys.readouterr().err
+    assert maxmargin.load("a.mm").widened_ == [("O", "I-NP", 1)]
+    found = refused("evaluate", "a.mm", "bad.conll", "--strict")
+    assert found == "bad.conll, line 2: 'I-NP' may not follow 'O' in iob2."
 
 
 def test_constraints_that_allow_nothing(refused, folder):
     """In BIOES a segment of one token is S; where S-NP is no class, one token has no labelling."""
     (folder / "a.conll").write_text("the DT B-NP\ncat NN E-NP\n")
-    (folder / "b.conll").write_text("cat NN E-NP\n")
+    (folder / "b.conll").write_text("cat NN O\n")
     model = ["train", "chain", "a.conll", "--scheme", "bioes", "-m", "a.mm", "-q"]
     assert run(model) == 0
     assert "X[0]: the constraints allow no labelling." in refused("predict", "a.mm", "b.conll")
     assert "allow no labelling" in refused(*model, "--dev", "b.conll")
 
 
-def test_labels_never_seen(refused, folder):
+def test_held_out_tags_never_seen_are_missed(folder, capsys):
     (folder / "dev.conll").write_text("cat NN B-XY\n")
-    found = refused(*TRAIN, "--dev", "dev.conll")
-    assert "Y[0][0] is 'B-XY', a label never seen at fit." in found
+    assert run([*TRAIN, "--dev", "dev.conll", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["dev"]
+    assert (found["measure"], found["score"], found["token_accuracy"]) == ("chunk_f1", 0.0, 0.0)
+
+
+def test_strict_without_tags(refused, folder):
+    (folder / "pos.conll").write_text("the DT\ncat NN\n")
+    train = ["train", "chain", "pos.conll", "-m", "a.mm", "-q"]
+    assert "there is no scheme to hold them to" in refused(*train, "--strict")
+    assert "--strict needs --to" in refused("convert", "pos.conll", "out.conll", "--strict")
+    found = refused("convert", "pos.conll", "out.conll", "--to", "io")
+    assert found.startswith("pos.conll, line 1: 'DT' is not a tag: expected 'O'")
+    assert "--strict is for CoNLL files" in refused("train", "multiclass", "good.npz", "--strict")
+    assert "--strict is for sequences" in refused("evaluate", *_classes(), "--strict")
 
 
 def test_a_held_out_file_without_labels(refused, folder):
@@ -368,7 +386,10 @@ def test_checkpoints_of_other_runs(refused, folder):
     [
         (["good.conll", "out.npz"], "conll to npz is no conversion there is"),
         (["good.conll", "out.conll", "--to", "bilou"], "scheme='bilou' is unknown"),
-        (["good.conll", "out.conll", "--from", "bioes", "--to", "iob2"], "sentence 1, position"),
+        (
+            ["good.conll", "out.conll", "--from", "bioes", "--to", "iob2", "--strict"],
+            "good.conll, line 3: 'B-VP' may not follow 'I-NP' in bioes (1 more",
+        ),
         (["good.conll", "out.conll", "--from", "iob2"], "--from needs --to"),
         (["good.npz", "out.svm", "--to", "iob2"], "--to is for CoNLL files"),
         (["words.npz", "out.svm"], "holds sequences"),

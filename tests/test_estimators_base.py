@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, make_scorer
 from sklearn.model_selection import KFold, cross_val_score
 
 import maxmargin
@@ -228,6 +229,90 @@ def test_eval_set_with_an_unknown_label(data):
         svm().fit(X, y, eval_set=[X, y])
 
 
+def test_eval_set_as_a_list_of_one_pair(data):
+    X, y = data
+    held_out = X[40:], y[40:]
+    plain, listed = (svm().fit(X[:40], y[:40], eval_set=each) for each in (held_out, [held_out]))
+    scores = [[r.validation_score for r in m.result_.history] for m in (plain, listed)]
+    assert scores[0] == scores[1]
+    with pytest.raises(ValueError, match="eval_set holds 2 pairs"):
+        svm().fit(X, y, eval_set=[held_out, (X, y)])
+
+
+def balanced(estimator, X, y):
+    return balanced_accuracy_score(y, estimator.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("scoring", "name"),
+    [
+        ("balanced_accuracy", "balanced_accuracy"),
+        (balanced, "balanced"),
+        (make_scorer(balanced_accuracy_score), "balanced_accuracy_score"),
+    ],
+)
+def test_scoring_says_what_held_out_examples_are_scored_by(data, scoring, name):
+    X, y = data
+    model = svm(tol=0.0, C=10.0, patience=2, max_iter=50, scoring=scoring)
+    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]))
+    scores = [record.validation_score for record in model.result_.history]
+    assert model.result_.validation_measure == name
+    assert balanced(model, X[40:], y[40:]) == pytest.approx(max(scores))
+
+
+def test_without_scoring_held_out_examples_are_scored_by_score(data, tmp_path):
+    X, y = data
+    assert svm().fit(X, y).result_.validation_measure == ""
+    model = svm(scoring=balanced).fit(X, y)
+    model.save(tmp_path / "a.mm")
+    assert maxmargin.load(tmp_path / "a.mm").scoring is None
+    assert svm().fit(X, y, eval_set=(X, y)).result_.validation_measure == "accuracy"
+    matrix = CostMatrix(1.0 - np.eye(3))
+    assert svm(cost=matrix).fit(X, y, eval_set=(X, y)).result_.validation_measure == "1 - cost"
+
+
+@pytest.mark.parametrize(
+    ("scoring", "error", "message"),
+    [
+        ("chunk_f1", ValueError, "scoring='chunk_f1' is not known. There are: the names of"),
+        (3, TypeError, "scoring must be None, the name of a measure or a callable"),
+        (lambda estimator, X, y: None, ValueError, "must return a number, got None"),
+        (accuracy_score, ValueError, "make_scorer"),
+    ],
+)
+def test_bad_scoring(data, scoring, error, message):
+    with pytest.raises(error, match=message):
+        svm(scoring=scoring).fit(*data, eval_set=data)
+
+
+def test_a_checkpoint_is_of_one_scoring(data, tmp_path):
+    path = tmp_path / "run.mm"
+    first = svm(scoring=balanced, max_iter=3, tol=0.0, callbacks=[Checkpoint(path, every=1)])
+    first.fit(*data, eval_set=data)
+    with pytest.raises(ValueError, match="other parameters: scoring="):
+        svm(tol=0.0, max_iter=5).fit(*data, eval_set=data, resume=path)
+    svm(tol=0.0, max_iter=5, scoring=balanced).fit(*data, eval_set=data, resume=path)
+
+
+def test_progress_lines_name_the_measure_and_come_with_news(data):
+    X, y = data
+    stream = io.StringIO()
+    model = svm(tol=0.0, max_iter=40, callbacks=[ProgressLine(stream=stream)])
+    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]))
+    lines = stream.getvalue().splitlines()[1:]
+    best, expected = -1.0, []
+    for record in model.result_.history:
+        if record.validation_score > best or not np.isnan(record.primal):
+            expected.append(record.pass_)
+        best = max(best, record.validation_score)
+    assert [int(line.split()[0]) for line in lines] == expected and len(expected) < 40
+    assert all(
+        f"accuracy {r.validation_score:.4f}" in line
+        for r, line in zip([model.result_.history[p - 1] for p in expected], lines, strict=True)
+    )
+    assert lines[0].endswith("(best)")
+
+
 # -- warm start ----------------------------------------------------------------------------------
 
 
@@ -313,10 +398,10 @@ def test_digest_tells_arrays_apart():
 
 def test_partial_fit_only_with_online_solvers(data):
     assert not hasattr(svm(), "partial_fit")
-    with pytest.raises(AttributeError) as caught:
+    message = r"MulticlassSVM has no partial_fit with solver 'sdca'.*: 'sgd', 'perceptron'\."
+    with pytest.raises(AttributeError, match=message):
         svm().partial_fit(*data)
-    assert "solver 'sdca' is not online" in str(caught.value.__cause__)
-    assert "'sgd', 'perceptron'" in str(caught.value.__cause__)
+    assert "one pass over a batch" in MulticlassSVM.partial_fit.__doc__
 
 
 def test_partial_fit_of_all_the_data_is_one_pass_of_fit(data):

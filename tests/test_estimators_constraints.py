@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin import ChainSVM, Constraints
+from maxmargin import ChainSVM, Constraints, load
 from maxmargin.estimators.constraints import find_breach, node_barrier, resolve_constraints
+from maxmargin.estimators.widening import checked_steps
 from maxmargin.tags import check_tags
 from maxmargin.testing import enumerate as brute
 
@@ -185,21 +186,92 @@ def test_true_labels_that_are_forbidden_are_named():
     X, Y = make_tags()
     Y[3] = ["O", "I-X", "O"]
     X[3] = np.ones((3, 5))
+    strict = Constraints("iob2", strict=True)
     with pytest.raises(
         ValueError, match=r"Y\[3\]\[1\]: .*forbid the true labels: 'I-X' may not follow"
     ):
-        ChainSVM(constraints="iob2", classes=TAGS).fit(X, Y)
+        ChainSVM(constraints=strict, classes=TAGS).fit(X, Y)
     Y[3] = ["I-X", "O", "O"]
     with pytest.raises(ValueError, match=r"Y\[3\]\[0\]: .* 'I-X' may not start a sequence"):
-        ChainSVM(constraints="iob2", classes=TAGS).fit(X, Y)
+        ChainSVM(constraints=strict, classes=TAGS).fit(X, Y)
     Y[3] = ["O", "O", "B-X"]
-    limits = Constraints(forbidden_end=["B-X"])
+    limits = Constraints(forbidden_end=["B-X"], strict=True)
     Y = [y if y[-1] != "B-X" or i == 3 else ["O"] * len(y) for i, y in enumerate(Y)]
     with pytest.raises(ValueError, match=r"Y\[3\]\[2\]: .* 'B-X' may not end a sequence"):
         ChainSVM(constraints=limits, classes=TAGS).fit(X, Y)
     allowed = [None, None, None, [["O"], ["B-Y"], None], *[None] * 8]
     with pytest.raises(ValueError, match=r"Y\[3\]\[1\]: .* 'O' is not allowed there"):
         ChainSVM(classes=TAGS).fit(X, Y, allowed=allowed)
+
+
+def test_constraints_are_widened_by_true_labels_and_say_so(tmp_path):
+    """True labels that break the scheme are learnt, allowed at prediction, and told of."""
+    X, Y = make_tags(n=40)
+    broken = {3: ["O", "I-X", "O"], 5: ["I-Y"], 7: ["O", "I-X"]}
+    for i, y in broken.items():
+        Y[i] = y
+        X[i] = 3.0 * np.eye(5)[[TAGS.index(tag) for tag in y]]
+    model = ChainSVM(constraints="iob2", classes=TAGS, random_state=0, tol=1e-2)
+    with pytest.warns(UserWarning, match=r"'I-X' after 'O' \(2 times\), 'I-Y' at the start \(once"):
+        model.fit(X, Y)
+    assert model.widened_ == [("O", "I-X", 2), (None, "I-Y", 1)]
+    assert model.result_.status == "converged"
+
+    def fits(y):
+        steps = list(pairwise([None, *y]))
+        off = [b for a, b in steps if b[0] == "I" and (a is None or a == "O" or a[2:] != b[2:])]
+        return len(off) == sum((a, b) in {("O", "I-X"), (None, "I-Y")} for a, b in steps)
+
+    others, _ = make_tags(1, n=20, scheme_valid=False)
+    for x, labels in zip([*X, *others], model.predict([*X, *others]), strict=True):
+        assert labels.tolist() == best_of(model, x, fits)
+    model.save(tmp_path / "a.mm")
+    again = load(tmp_path / "a.mm")
+    assert again.widened_ == model.widened_
+    for a, b in zip(again.predict(others), model.predict(others), strict=True):
+        assert a.tolist() == b.tolist()
+    Y[3] = Y[7] = ["O", "O", "O"][: len(Y[3])]
+    X[7] = X[3]
+    Y[5] = ["O"]
+    assert model.fit(X, Y).widened_ == []
+
+
+def test_a_stray_label_of_another_scheme_is_widened_and_many_are_refused():
+    X, Y = make_tags(n=40)
+    X[3], Y[3] = np.ones((2, 5)), ["B-X", "E-X"]
+    tags = [*TAGS, "E-X"]
+    with pytest.warns(UserWarning, match=r"'E-X' after 'B-X' \(once\), 'E-X' at the end \(once\)"):
+        model = ChainSVM(constraints="iob2", classes=tags, tol=0.1, random_state=0).fit(X, Y)
+    assert set(model.widened_) == {("B-X", "E-X", 1), ("E-X", None, 1)}
+    with pytest.raises(ValueError, match=r"not tags of 'io'.*'B-Y'"):
+        model.set_params(constraints="io").predict(X)
+    with pytest.raises(ValueError, match=r"these classes are not tags of 'iob2': 'E-X'\."):
+        ChainSVM(constraints="iob2", classes=tags).fit(*make_tags())
+    with pytest.raises(ValueError, match=r"not tags of 'iob2': 'E-X' \(7 of 7 labels"):
+        ChainSVM(constraints="iob2", classes=tags).fit(X[:4], [["E-X"] * len(y) for y in Y[:4]])
+
+
+def test_forbidden_pairs_are_widened_too_and_later_batches_add():
+    X, Y = [np.eye(2), np.eye(2)], [["a", "b"], ["b", "a"]]
+    model = ChainSVM(
+        constraints=Constraints(forbidden=[("a", "b"), ("b", "a")]),
+        solver="perceptron",
+        classes=["a", "b"],
+    )
+    with pytest.warns(UserWarning, match=r"'b' after 'a' \(once\)"):
+        model.partial_fit(X[:1], Y[:1])
+    with pytest.warns(UserWarning, match=r"'a' after 'b' \(once\)"):
+        model.partial_fit(X[1:], Y[1:])
+    model.partial_fit(X, Y)
+    assert {step[:2] for step in model.widened_} == {("a", "b"), ("b", "a")}
+
+
+@pytest.mark.parametrize(
+    "steps", [[[0, 5, 1]], [[7, 0, 1]], [[-1, 0, 1]], [[0, 0, 0]], [[0, 0]], [[0.5, 0, 1]]]
+)
+def test_widened_steps_of_a_model_file_are_checked(steps):
+    with pytest.raises(ValueError, match="damaged"):
+        checked_steps(np.array(steps), 5)
 
 
 def test_unknown_labels_break_no_constraint():
@@ -220,6 +292,7 @@ def test_unknown_labels_break_no_constraint():
         ({"forbidden": [("a", "b", "c")]}, r"forbidden\[0\] must be a pair"),
         ({"forbidden": "ab"}, "forbidden must be a list, got 'ab'"),
         ({"forbidden_start": "a"}, "forbidden_start must be a list"),
+        ({"strict": "yes"}, "strict must be True or False"),
     ],
 )
 def test_bad_constraints_are_refused_when_made(arguments, message):

@@ -328,7 +328,7 @@ def test_partial_fit():
         part = [LISTS[0][q] for q in rows], [LISTS[1][q] for q in rows]
         model.partial_fit(*part, n_total=len(QUERIES))
     assert model.score(*LISTS) > 0.5
-    with pytest.raises(AttributeError, match=r"has no attribute .partial_fit"):
+    with pytest.raises(AttributeError, match="has no partial_fit with solver 'one_slack'"):
         ranker().partial_fit(*LISTS)
 
 

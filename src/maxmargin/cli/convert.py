@@ -10,6 +10,7 @@ import typer
 
 from maxmargin.cli import console, options
 from maxmargin.cli.readers import separator_for
+from maxmargin.cli.schemes import convert_file_tags
 from maxmargin.cli.targets import check_target
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def convert(
     output_format: Annotated[
         str | None, typer.Option("--output-format", help="Of OUTPUT; else its name says.")
     ] = None,
+    strict: options.Strict = False,
     as_json: options.Json = False,
 ) -> None:
     """Write the same data in another file format or tag scheme.
@@ -54,6 +56,7 @@ def convert(
         known = ", ".join(f"{a} to {b}" for a, b in _CONVERSIONS)
         raise ValueError(f"{pair[0]} to {pair[1]} is no conversion there is. There are: {known}.")
     given = {"from": source, "to": target, "tag-column": tag_column, "separator": separator}
+    given["strict"] = strict or None
     if pair[0] != "conll":
         for name, value in given.items():
             if value is not None:
@@ -84,21 +87,18 @@ def _output_format(output: Path) -> str:
 
 
 def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
-    from maxmargin.io import detect_scheme, read_conll, write_conll
+    from maxmargin.io import read_conll, write_conll
 
     tag_column = -1 if given["tag-column"] is None else given["tag-column"]
     data = read_conll(file, tag_column, separator_for(file, given["separator"]))
     source, target, tags = given["from"], given["to"], data.tags or []
     if source is not None and target is None:
         raise ValueError("--from needs --to, the scheme to write.")
+    if target is None and given["strict"]:
+        raise ValueError("--strict needs --to, the scheme to write.")
+    n_off = None
     if target is not None:
-        try:
-            source = source or detect_scheme(tags)
-        except ValueError as error:
-            raise ValueError(f"{file}: {error}") from None
-        tags = [
-            _convert(t, source, target, f"{file}, sentence {i + 1}") for i, t in enumerate(tags)
-        ]
+        source, tags, n_off = convert_file_tags(file, data, source, target, given["strict"])
     try:
         write_conll(
             output,
@@ -110,16 +110,8 @@ def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
         )
     except ValueError as error:
         raise ValueError(f"{file} to {output}: {error}") from None
-    return {"sentences": len(tags), "tokens": data.n_tokens, "from": source, "to": target}
-
-
-def _convert(tags: list[str], source: str, target: str, where: str) -> list[str]:
-    from maxmargin.io import convert_tags
-
-    try:
-        return convert_tags(tags, source, target)
-    except ValueError as error:
-        raise ValueError(f"{where}, {error}") from None
+    found = {"sentences": len(tags), "tokens": data.n_tokens, "from": source, "to": target}
+    return found if n_off is None else {**found, f"tags off {source}": n_off}
 
 
 def _svmlight_to_npz(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from maxmargin.cli import console, options
+from maxmargin.cli.fitting import scheme_of
 from maxmargin.cli.measures import measure, measure_tables
 from maxmargin.cli.models import load_model
 from maxmargin.cli.queries import (
@@ -17,6 +18,7 @@ from maxmargin.cli.queries import (
     predict_batch,
     query_tables,
 )
+from maxmargin.cli.schemes import check_scheme
 
 
 def evaluate(
@@ -24,6 +26,7 @@ def evaluate(
     file: options.DataFile,
     format: options.Format = None,
     scheme: options.Scheme = None,
+    strict: options.Strict = False,
     k: Annotated[
         str | None,
         typer.Option(
@@ -45,9 +48,10 @@ def evaluate(
 ) -> None:
     """Compare a model's predictions with the labels of a file.
 
-    Sequences: token and sequence accuracy and, where tags follow a scheme, precision, recall and
-    F1 of segments as conlleval counts them. Classes: accuracy, and which was taken for which. Label
-    sets: accuracy of examples (Jaccard), Hamming loss, micro- and macro-F1, subset accuracy.
+    Sequences: token and sequence accuracy and, where labels are tags such as B-NP and O, precision,
+    recall and F1 of segments as conlleval counts them, whether or not all tags keep to the scheme.
+    Classes: accuracy, and which was taken for which. Label sets: accuracy of
+    examples (Jaccard), Hamming loss, micro- and macro-F1, subset accuracy.
     Rankings: average precision, AUC, NDCG, NDCG@k and precision@k, on average and query by query.
     """
     n_shown = MOST_QUERIES if queries is None else queries
@@ -62,13 +66,17 @@ def evaluate(
                 raise ValueError(f"--{name} is for rankings, but {model} does not rank.")
     _, batch = loaded.read(file, format)
     batch.labelled()
-    if scheme is not None and not batch.is_sequence:
-        raise ValueError(f"--scheme is for sequences, but {file} holds single samples.")
+    for name, is_given in (("scheme", scheme is not None), ("strict", strict)):
+        if is_given and not batch.is_sequence:
+            raise ValueError(f"--{name} is for sequences, but {file} holds single samples.")
+    tags = scheme or scheme_of(loaded, batch)
+    if batch.is_sequence:
+        check_scheme(batch, tags, strict)
     guess = predict_batch(loaded.estimator, batch)
     if has_queries(loaded.estimator):
         found = measure_queries(batch, guess, loaded.estimator, at, relevant)
     else:
-        found = measure(batch, guess, loaded.estimator, scheme or loaded.scheme)
+        found = measure(batch, guess, loaded.estimator, tags)
     if as_json:
         console.result_json({"command": "evaluate", "model": model, "file": file, **found})
     elif has_queries(loaded.estimator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from maxmargin.cli.models import Model
 from maxmargin.cli.progress import progress
 from maxmargin.cli.queries import (
     as_eval_set,
+    as_examples,
     check_ranking,
     for_estimator,
     has_queries,
@@ -21,6 +23,7 @@ from maxmargin.cli.queries import (
     scale_note,
 )
 from maxmargin.cli.readers import Batch
+from maxmargin.cli.schemes import find_scheme
 
 
 def new_estimator(
@@ -61,14 +64,36 @@ def read_held_out(model: Model, path: Path, batch: Batch) -> Batch:
     return held_out
 
 
+def sequence_scoring(estimator: Any, held_out: Batch) -> Any:
+    """Return what held-out sequences are scored by: what was asked for, or what the table shows.
+
+    Without a wish that is F1 of segments where there are some (None: the estimator's own choice),
+    else the accuracy of tokens, where the cost counts them.
+    """
+    from maxmargin.costs import Hamming
+    from maxmargin.estimators.chain_scores import looks_like_chunks
+    from maxmargin.estimators.settings import resolve_cost
+
+    if estimator.scoring is not None or not isinstance(resolve_cost(estimator.cost), Hamming):
+        return estimator.scoring
+    labels = [label for sequence in held_out.y for label in sequence]
+    return None if looks_like_chunks(labels) else "token_accuracy"
+
+
 def fit(
-    estimator: Any, batch: Batch, held_out: Batch | None, resume: Path | None, quiet: bool
+    estimator: Any,
+    batch: Batch,
+    held_out: Batch | None,
+    resume: Path | None,
+    quiet: bool,
+    scheme: str | None = None,
 ) -> None:
     """Fit, with progress on stderr."""
     from maxmargin.estimators.settings import resolve_solver
 
     if not quiet:
-        console.note(f"{batch.path}: {_content(estimator, batch)}.")
+        tags = "" if scheme is None else f", tags in {scheme}"
+        console.note(f"{batch.path}: {_content(estimator, batch)}{tags}.")
         if (said := scale_note(batch, estimator)) is not None:
             console.note(said)
     eval_set = None if held_out is None else as_eval_set(held_out)
@@ -110,10 +135,18 @@ def report(
     model: Model, batch: Batch, held_out: Batch | None, path: Path | None, as_json: bool
 ) -> None:
     """Print what was learnt."""
+    from maxmargin.estimators.scoring import measure_for, measure_title
+
     estimator, result = model.estimator, model.estimator.result_
-    found = None
+    found, scored = None, {}
     if held_out is not None:
-        found = measure(held_out, predict_batch(estimator, held_out), estimator, model.scheme)
+        guess = predict_batch(estimator, held_out)
+        found = measure(held_out, guess, estimator, scheme_of(model, held_out))
+        score = measure_for(estimator, *as_examples(held_out, estimator)).score
+        value = math.nan if score is None else score(result.w)
+        found |= {"measure": result.validation_measure, "score": value}
+        title = f"{measure_title(result.validation_measure)} on {held_out.path}"
+        scored = {title: _held_out_score(result, value, estimator.patience)}
     sizes = _sizes(estimator, batch)
     if as_json:
         console.result_json(
@@ -131,11 +164,29 @@ def report(
     rows = {
         **{name.removeprefix("n_").replace("_", " "): value for name, value in sizes.items()},
         **result_facts(result),
+        **scored,
         "model": path,
     }
     console.result(console.facts(f"{type(estimator).__name__} from {batch.path}", rows))
     if held_out is not None and found is not None:
         console.result(*measure_tables(found, str(held_out.path)))
+
+
+def scheme_of(model: Model, batch: Batch) -> str | None:
+    """Return the scheme of the tags of a file: the model's, or what the tags themselves follow."""
+    if not batch.is_sequence:
+        return None
+    return model.scheme or find_scheme(batch.y)
+
+
+def _held_out_score(result: Any, value: float, patience: int | None) -> str:
+    """Return the score of the weights that are kept, and that of the best pass if it is better."""
+    scores = [record.validation_score for record in result.history]
+    best = max(range(len(scores)), key=lambda k: scores[k], default=None)
+    if best is None or scores[best] <= value:
+        return f"{value:.4f}"
+    said = f"{value:.4f} (best {scores[best]:.4f}, after pass {result.history[best].pass_}"
+    return said + (")" if patience is not None else "; --patience would keep that)")
 
 
 def _sizes(estimator: Any, batch: Batch) -> dict[str, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from maxmargin.cli.kinds import Kind
 from maxmargin.cli.readers import (
@@ -17,6 +16,7 @@ from maxmargin.cli.readers import (
     SvmlightReader,
     separator_for,
 )
+from maxmargin.cli.schemes import find_scheme
 
 _INDEX_0 = re.compile(r"\s0+:")
 
@@ -30,6 +30,7 @@ class ColumnOptions:
     tag_column: int | None = None
     separator: str | None = None
     scheme: str | None = None
+    strict: bool | None = None
     min_count: int | None = None
     hashing: int | None = None
 
@@ -139,22 +140,6 @@ def _template_text(given: str | None, columns: tuple[str, ...]) -> str:
     from maxmargin.io.files import numbered_lines
 
     return "\n".join(line for _, line in numbered_lines(file))
-
-
-def find_scheme(tags: Any) -> str | None:
-    """Return the scheme of tags, or None if they follow none (parts of speech, say).
-
-    Examples
-    --------
-    >>> find_scheme([["B-NP", "O"]]), find_scheme([["DT", "NN"]])
-    ('iob2', None)
-    """
-    from maxmargin.io import detect_scheme
-
-    try:
-        return detect_scheme(tags)
-    except (TypeError, ValueError):
-        return None
 
 
 def _read_svmlight(path: Path, kind: Kind) -> tuple[Reader, Batch]:

@@ -7,6 +7,7 @@ from typing import Any
 from maxmargin.cli import console
 from maxmargin.cli.queries import has_queries, measure_queries, query_tables
 from maxmargin.cli.readers import Batch
+from maxmargin.cli.schemes import readable
 from maxmargin.cli.sets import has_label_sets, measure_sets, set_tables
 
 _MOST_CLASSES = 20  # classes up to which a confusion matrix fits a terminal
@@ -21,7 +22,8 @@ def measure(batch: Batch, guess: Any, estimator: Any, scheme: str | None = None)
     guess : what the estimator predicts
     estimator : fitted estimator
     scheme : str or None
-        Scheme of the tags of sequences; None: there are no segments to be counted.
+        Scheme of the tags of sequences; None: there are no segments to be counted. What is no tag
+        counts as O.
 
     Examples
     --------
@@ -41,6 +43,7 @@ def measure(batch: Batch, guess: Any, estimator: Any, scheme: str | None = None)
 
 def _of_sequences(truth: Any, guess: Any, scheme: str | None) -> dict[str, Any]:
     from maxmargin.metrics import ChunkScore, chunk_scores, sequence_accuracy, token_accuracy
+    from maxmargin.tags import find_violations
 
     found: dict[str, Any] = {
         "n_sequences": len(truth),
@@ -50,10 +53,14 @@ def _of_sequences(truth: Any, guess: Any, scheme: str | None) -> dict[str, Any]:
     }
     if scheme is None:
         return found
-    scores = chunk_scores(truth, guess, scheme=scheme)
+    scores = chunk_scores(readable(truth), readable(guess), scheme=scheme)
     counts = [(s.n_true, s.n_pred, s.n_correct) for s in scores.values()] or [(0, 0, 0)]
     total = ChunkScore(*map(sum, zip(*counts, strict=True)))
     found["scheme"] = scheme
+    found["n_off_scheme"] = {
+        "true": len(find_violations(truth, scheme)),
+        "predicted": len(find_violations(guess, scheme)),
+    }
     found["chunks"] = _chunk(total)
     found["chunks_by_type"] = {name: _chunk(score) for name, score in scores.items()}
     return found
@@ -100,6 +107,14 @@ def measure_tables(found: dict[str, Any], title: str) -> list[Any]:
         "token accuracy": percent(found["token_accuracy"]),
         "sequence accuracy": percent(found["sequence_accuracy"]),
     }
+    if "chunks" in found:
+        n_off = found["n_off_scheme"]
+        rows |= {
+            "chunk F1": percent(found["chunks"]["f1"]),
+            "tag scheme": found["scheme"],
+            "true tags off it": n_off["true"] or None,
+            "predicted tags off it": n_off["predicted"] or None,
+        }
     tables = [console.facts(title, rows)]
     if "chunks" in found:
         scores = {**found["chunks_by_type"], "all": found["chunks"]}

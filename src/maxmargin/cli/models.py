@@ -31,7 +31,7 @@ class Model:
 
     @property
     def scheme(self) -> str | None:
-        """Scheme of the tags, if they follow one."""
+        """Scheme of the tags that the model was trained on, if they follow one."""
         return self.reader.scheme if isinstance(self.reader, ConllReader) else None
 
     def reader_for(self, path: Path, format: str | None = None) -> Reader:

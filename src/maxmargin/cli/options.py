@@ -38,7 +38,16 @@ Scheme: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--scheme",
-        help="Scheme of the tags: io, iob1, iob2 or bioes.",
+        help="Scheme of the tags: io, iob1, iob2 or bioes; else it is found out. `train` also "
+        "holds predictions to it.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Strict: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse a file whose tags break their scheme, rather than warn and go on.",
         rich_help_panel=COLUMNS,
     ),
 ]

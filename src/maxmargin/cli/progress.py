@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from maxmargin.solvers import Iteration
 
-_SHOWN = 8  # gaps that the live table holds
+_SHOWN = 8  # passes that the live table holds
 _COMPILING = "Compiling, once; later runs find the code in the cache."
 
 
@@ -54,8 +54,9 @@ class LiveTable:
     """A callback that keeps the last passes, for a display that is drawn by another thread."""
 
     def __init__(self) -> None:
-        self.known: deque[Any] = deque(maxlen=_SHOWN)  # passes at which the gap was computed
+        self.known: deque[Any] = deque(maxlen=_SHOWN)  # passes that brought news
         self.last: Any = None
+        self.measure = ""
         self.message = "Preparing."
 
     def say(self, message: str) -> None:
@@ -64,12 +65,16 @@ class LiveTable:
 
     def __call__(self, event: Iteration) -> None:
         """Take in a pass."""
-        if not math.isnan(event.record.primal):
+        from maxmargin.estimators.progress import is_news
+
+        if is_news(event):
             self.known.append(event.record)
-        self.last = event.record
+        self.last, self.measure = event.record, event.measure
 
     def render(self) -> RenderableType:
-        """Return the table as it stands: the last gaps that were computed, and the last pass."""
+        """Return the table as it stands: the last passes that brought news, and the last pass."""
+        from maxmargin.estimators.scoring import measure_title
+
         last, records = self.last, list(self.known)
         if last is None:
             return self.message
@@ -78,7 +83,8 @@ class LiveTable:
         heads = ["pass", "primal", "dual", "rel. gap", "oracle calls", "seconds"]
         has_score = not math.isnan(records[-1].validation_score)
         rows = [_row(record, has_score) for record in records]
-        return console.grid("", [*heads, "score"] if has_score else heads, rows)
+        title = measure_title(self.measure) or "score"
+        return console.grid("", [*heads, title] if has_score else heads, rows)
 
 
 def _row(record: Any, has_score: bool) -> list[Any]:

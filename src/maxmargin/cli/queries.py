@@ -69,6 +69,15 @@ def as_eval_set(batch: Batch) -> tuple[Any, ...]:
     return (batch.X, batch.y) if batch.qid is None else (batch.X, batch.y, batch.qid)
 
 
+def as_examples(batch: Batch, estimator: Any) -> tuple[Any, Any]:
+    """Return labelled samples as the hooks of an estimator take them."""
+    if not has_queries(estimator):
+        return batch.X, batch.y
+    from maxmargin.estimators.queries import Queried
+
+    return Queried(batch.X, batch.qid), batch.y
+
+
 def predict_batch(estimator: Any, batch: Batch) -> Any:
     """Return what an estimator predicts: the score of each document, where there are queries."""
     if has_queries(estimator):

@@ -15,11 +15,13 @@ from maxmargin.cli.fitting import (
     new_estimator,
     read_held_out,
     report,
+    sequence_scoring,
 )
 from maxmargin.cli.kinds import kind_called
 from maxmargin.cli.learning import ColumnOptions, read_training
 from maxmargin.cli.models import Model, save_model
 from maxmargin.cli.queries import for_estimator, ranking_cost
+from maxmargin.cli.schemes import check_scheme
 from maxmargin.cli.targets import check_target
 
 _INTERRUPTED = 130
@@ -74,6 +76,15 @@ def train(
         int | None,
         typer.Option(
             help="Stop after so many passes without a better score on --dev; keep the best.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            help="What --dev is scored by, for progress and --patience: chunk_f1, token_accuracy, "
+            "accuracy, micro_f1, ndcg@10, ...; else F1 of segments where tags have a scheme, token "
+            "accuracy of other sequences, and what the cost stands for.",
             rich_help_panel=_LEARNING,
         ),
     ] = None,
@@ -145,6 +156,7 @@ def train(
     tag_column: options.TagColumn = None,
     separator: options.Separator = None,
     scheme: options.Scheme = None,
+    strict: options.Strict = False,
     min_count: Annotated[
         int | None, typer.Option(help="Leave out rarer features.", rich_help_panel=options.COLUMNS)
     ] = None,
@@ -171,11 +183,13 @@ def train(
 ) -> None:
     """Learn a model from a file, to a certified gap.
 
-    With --scheme the tags must follow it, in training and in predictions. Ctrl-C ends the run early
-    and keeps the best model so far.
+    With --scheme predictions keep to it; training tags that break it are named, and what they do
+    is allowed (--strict refuses them). Ctrl-C ends the run early and keeps the best model so far.
     """
     chosen = kind_called(kind)
-    files = ColumnOptions(template, columns, tag_column, separator, scheme, min_count, hashing)
+    files = ColumnOptions(
+        template, columns, tag_column, separator, scheme, strict or None, min_count, hashing
+    )
     if not chosen.is_sequence:
         files.refuse(f"which `train {kind}` does not read")
     own = {"relevant": relevant, "normalize": normalize}
@@ -196,6 +210,7 @@ def train(
         "max_iter": max_iter,
         "time_budget": time_budget,
         "patience": patience,
+        "scoring": scoring,
         "random_state": seed,
         "n_jobs": n_jobs,
         "constraints": scheme,
@@ -213,8 +228,14 @@ def train(
     if batch.classes is not None:
         estimator.set_params(classes=batch.classes)
     trained = Model(model or file, estimator, reader)
+    tags = trained.scheme
+    if batch.is_sequence:
+        check_scheme(batch, tags, strict)
     held_out = None if dev is None else read_held_out(trained, dev, batch)
-    fit(estimator, batch, held_out, start, quiet)
+    if held_out is not None and held_out.is_sequence:
+        check_scheme(held_out, tags, strict)
+        estimator.set_params(scoring=sequence_scoring(estimator, held_out))
+    fit(estimator, batch, held_out, start, quiet, tags)
     is_interrupted = estimator.result_.status == "interrupted"
     if model is not None and (estimator.n_iter_ or not is_interrupted):
         save_model(model, estimator, reader)

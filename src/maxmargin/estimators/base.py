@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import prediction
@@ -22,6 +21,7 @@ from maxmargin.estimators.checkpoint import bind_callbacks, read_checkpoint
 from maxmargin.estimators.hooks import Hooks
 from maxmargin.estimators.path import PathResult, regularization_path
 from maxmargin.estimators.progress import ProgressLine
+from maxmargin.estimators.scoring import Measure, measure_for, single_eval_set
 from maxmargin.estimators.settings import check_settings, generator, n_threads
 from maxmargin.estimators.training import Training
 from maxmargin.estimators.warm import Memory, Start, recall
@@ -63,6 +63,11 @@ class BaseSVM(Hooks, BaseEstimator):
     patience : int or None
         Stop when the score on `eval_set` has not risen for so many passes, and keep the weights
         that scored best.
+    scoring : str, callable or None
+        What `eval_set` is scored by, larger is better: a name that `maxmargin.metrics` or
+        scikit-learn knows, such as "chunk_f1" or "f1_macro", or a callable (estimator, X, y) ->
+        number, such as a scikit-learn scorer. None: F1 of segments ("chunk_f1") where labels are
+        tags such as "B-NP", else what `score` measures. `result_.validation_measure` is its name.
     n_jobs : int or None
         Threads for prediction, certificates and batch oracles (None: 1, -1: all). Never changes a
         result.
@@ -74,7 +79,8 @@ class BaseSVM(Hooks, BaseEstimator):
     callbacks : list of callables or None
         Called with an `Iteration` after each pass; one that returns True stops the run.
     verbose : int
-        1 prints a line to stderr whenever the gap was computed, 2 after every pass.
+        1 prints a line to stderr when there is news: the gap was computed, or no pass before scored
+        as well on `eval_set`; 2 after every pass.
 
     Attributes
     ----------
@@ -100,6 +106,7 @@ class BaseSVM(Hooks, BaseEstimator):
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
+        scoring: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
@@ -115,6 +122,7 @@ class BaseSVM(Hooks, BaseEstimator):
         self.max_iter = max_iter
         self.time_budget = time_budget
         self.patience = patience
+        self.scoring = scoring
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.warm_start = warm_start
@@ -128,7 +136,7 @@ class BaseSVM(Hooks, BaseEstimator):
         X: Any,
         Y: Any,
         sample_weight: Any = None,
-        eval_set: tuple[Any, Any] | None = None,
+        eval_set: Any = None,
         resume: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from examples.
@@ -138,8 +146,8 @@ class BaseSVM(Hooks, BaseEstimator):
         X, Y : inputs and their true outputs, one element an example
         sample_weight : array of shape (n_examples,) or None
             s_i >= 0, multiplies the loss of example i.
-        eval_set : (X, Y) or None
-            Held-out examples, scored after each pass; see `patience`.
+        eval_set : (X, Y), [(X, Y)] or None
+            Held-out examples, scored after each pass; see `scoring` and `patience`.
         resume : path or None
             A file that a `Checkpoint` wrote during a fit of these data (`eval_set` included) with
             these parameters: go on there, and end where that fit would have ended.
@@ -150,12 +158,13 @@ class BaseSVM(Hooks, BaseEstimator):
         """
         with self._unchanged_on_error():
             settings = check_settings(self)
+            eval_set = single_eval_set(eval_set)
             self._check_eval_set(eval_set)
             training = self._encode(X, Y, sample_weight, reset=True)
             settings = self._suit(settings, training)
             lam = lam_from_C(float(self.C), training.n_examples)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
-            validate = None if eval_set is None else self._scorer(*eval_set)
+            measure = Measure("", None) if eval_set is None else measure_for(self, *eval_set)
             snapshot = None if resume is None else read_checkpoint(resume, self, problem, eval_set)
             start, state, w = None, None, None
             if self.warm_start:
@@ -173,7 +182,8 @@ class BaseSVM(Hooks, BaseEstimator):
                 state=state,
                 w=w,
                 callbacks=self._bound_callbacks(problem, eval_set),
-                validate=validate,
+                validate=measure.score,
+                measure=measure.name,
                 patience=self.patience,
                 snapshot=snapshot,
             )
@@ -184,7 +194,7 @@ class BaseSVM(Hooks, BaseEstimator):
                 self._online = online.OnlineRun(settings.solver, rng, state, lam, result)
             return self._adopt(result)
 
-    @available_if(online.is_online)
+    @online.online_only
     def partial_fit(
         self,
         X: Any,

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import prediction
+from maxmargin.costs import Hamming, ZeroOne
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.chain_costs import sequence_costs
 from maxmargin.estimators.chain_encoding import (
@@ -21,6 +22,12 @@ from maxmargin.estimators.chain_encoding import (
     reread_sequences,
 )
 from maxmargin.estimators.chain_outputs import for_each_sequence, split_weights
+from maxmargin.estimators.chain_scores import (
+    SEQUENCE_METRICS,
+    chunk_f1_of,
+    looks_like_chunks,
+    sequence_metric,
+)
 from maxmargin.estimators.constraints import (
     Constraints,
     check_fixed,
@@ -30,10 +37,22 @@ from maxmargin.estimators.constraints import (
 )
 from maxmargin.estimators.features import FeatureTable, restored_table
 from maxmargin.estimators.labels import Labels, check_class_weight, check_classes
+from maxmargin.estimators.scoring import by_prediction
 from maxmargin.estimators.sequence_labels import encode, flatten_labels, learn_labels
-from maxmargin.estimators.sequences import Stack
+from maxmargin.estimators.sequences import Stack, as_sequences
 from maxmargin.estimators.settings import check_flags, check_weights, n_threads, resolve_cost
 from maxmargin.estimators.stored import Arrays, Fields, check_options
+from maxmargin.estimators.widening import (
+    NO_STEPS,
+    check_known_strangers,
+    check_strangers,
+    checked_steps,
+    forbidden_steps,
+    joined,
+    named_steps,
+    warn_of_steps,
+    with_steps,
+)
 from maxmargin.inference import chain as inference
 from maxmargin.persistence import register
 from maxmargin.structures import ChainData, ChainLayout, chain_data, chain_layout
@@ -76,7 +95,8 @@ class ChainSVM(BaseSVM):
     class_weight : dict of label to weight, "balanced" or None
         Multiplies the cost of each position by the weight of its true label.
     constraints : {"io", "iob1", "iob2", "bioes"}, Constraints or None
-        What labellings may be, at fit and at prediction.
+        What labellings may be, at fit and at prediction. Where true labels break them they are
+        widened, and a warning says so; see `widened_`, and ``Constraints(..., strict=True)``.
     fit_intercept, transitions, start, end : bool
         Which of the weights besides `coef_` there are; the others are zero.
     min_count : int
@@ -84,7 +104,8 @@ class ChainSVM(BaseSVM):
     hashing : int or None
         For feature dictionaries: hash features into so many columns instead of keeping a
         vocabulary.
-    tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, callbacks, verbose
+    tol, max_iter, time_budget, patience, scoring, n_jobs, random_state, warm_start, callbacks, \
+verbose
         See `BaseSVM`.
 
     Attributes
@@ -96,6 +117,9 @@ class ChainSVM(BaseSVM):
     classes_ : ndarray of shape (n_labels,)
     features_ : FeatureTable or None
         The vocabulary, where positions are feature dictionaries or lists of strings.
+    widened_ : list of (label before, label, count)
+        What `constraints` forbid and true labels do, so that it is allowed; None stands for the
+        start and for the end of a sequence.
     result_ : Result
         Weights, primal, dual, gap, status, history.
 
@@ -114,6 +138,7 @@ class ChainSVM(BaseSVM):
 
     features_: FeatureTable | None
     _chain: ChainLayout
+    _widened: np.ndarray = NO_STEPS
 
     def __init__(
         self,
@@ -136,6 +161,7 @@ class ChainSVM(BaseSVM):
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
+        scoring: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
@@ -152,6 +178,7 @@ class ChainSVM(BaseSVM):
             max_iter=max_iter,
             time_budget=time_budget,
             patience=patience,
+            scoring=scoring,
             n_jobs=n_jobs,
             random_state=random_state,
             warm_start=warm_start,
@@ -202,8 +229,9 @@ class ChainSVM(BaseSVM):
             labels, layout = Labels(self.classes_), self._chain
         codes = encode(flat, offsets, labels)
         check_fixed(limited.fixed, codes, offsets, labels.classes)
+        edges, widened = self._widen(codes, offsets, labels.classes, reset)
         barriers = Barriers(
-            self._edge_barrier(labels.classes),
+            edges,
             node_barrier(offsets, labels.classes, limited.allowed, limited.fixed),
         )
         weight = check_weights(sample_weight, len(offsets) - 1)
@@ -216,6 +244,7 @@ class ChainSVM(BaseSVM):
             self.n_features_in_ = layout.n_columns
             self.features_ = table
             self._chain = layout
+        self._widened = widened
         return training
 
     def _stack(self, X: Any, reset: bool) -> tuple[Stack, FeatureTable | None]:
@@ -230,9 +259,37 @@ class ChainSVM(BaseSVM):
             n_features, n_labels, self.fit_intercept, self.transitions, self.start, self.end
         )
 
-    def _edge_barrier(self, classes: np.ndarray) -> np.ndarray | None:
+    def _widen(
+        self, codes: np.ndarray, offsets: np.ndarray, classes: np.ndarray, reset: bool
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        """Return the barrier, open to what true labels do, and the steps that had to be opened."""
         constraints = resolve_constraints(self.constraints)
-        return None if constraints is None else constraints.barrier(classes)
+        known = NO_STEPS if reset else self._widened
+        if constraints is None:
+            return None, known
+        barrier = constraints.barrier(classes)
+        if constraints.strict:
+            return barrier, known
+        if reset:
+            check_strangers(constraints.scheme, classes, codes)
+        barrier = with_steps(barrier, known)
+        steps = forbidden_steps(barrier, codes, offsets)
+        if len(steps):
+            warn_of_steps(steps, classes, stacklevel=5)
+        return with_steps(barrier, steps), joined(known, steps)
+
+    def _edge_barrier(self) -> np.ndarray | None:
+        constraints = resolve_constraints(self.constraints)
+        if constraints is None:
+            return None
+        check_known_strangers(constraints.scheme, self.classes_, self._widened)
+        return with_steps(constraints.barrier(self.classes_), self._widened)
+
+    @property
+    def widened_(self) -> list[tuple[Any, Any, int]]:
+        """What the constraints forbid and true labels do, so that it is allowed, and how often."""
+        check_is_fitted(self, "result_")
+        return named_steps(self._widened, self.classes_)
 
     def _encode_inputs(self, X: Any) -> ChainData:
         limited = X if isinstance(X, Limited) else Limited(X)
@@ -243,7 +300,7 @@ class ChainSVM(BaseSVM):
             stack.offsets,
             np.zeros(stack.matrix.shape[0]),
             self._chain,
-            edge_barrier=self._edge_barrier(self.classes_),
+            edge_barrier=self._edge_barrier(),
             node_barrier=nodes,
         )
 
@@ -278,6 +335,8 @@ class ChainSVM(BaseSVM):
         meta, arrays = super()._fitted_state()
         meta["features"] = None if self.features_ is None else self.features_.to_state()
         meta["layout"] = list(self._chain)
+        if len(self._widened):
+            arrays["widened"] = self._widened
         return meta, arrays
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
@@ -285,6 +344,8 @@ class ChainSVM(BaseSVM):
         self.features_ = restored_table(fields, self.n_features_in_)
         self.classes_ = fields.labels("classes_", least=2).classes
         self._chain = self._stored_layout(fields)
+        steps = arrays.take("widened", (None, 3), np.int64) if "widened" in arrays else None
+        self._widened = checked_steps(steps, len(self.classes_))
 
     def _stored_layout(self, fields: Fields) -> ChainLayout:
         """Return the layout of these classes and features that has the blocks of the stored one."""
@@ -312,7 +373,7 @@ class ChainSVM(BaseSVM):
         check_classes(self.classes)
 
     def _check_restored(self) -> None:
-        self._edge_barrier(self.classes_)
+        self._edge_barrier()
 
     def _param_to_state(self, name: str, value: Any) -> Any:
         if name == "constraints" and isinstance(value, Constraints):
@@ -470,6 +531,41 @@ class ChainSVM(BaseSVM):
     def _checked_inputs(self, X: Any, fixed: Any, allowed: Any) -> ChainData:
         check_is_fitted(self, "result_")
         return self._encode_inputs(Limited(X, allowed, fixed))
+
+    def _score_name(self) -> str:
+        cost = resolve_cost(self.cost)
+        if isinstance(cost, ZeroOne):
+            return "sequence_accuracy"
+        return "mean_token_accuracy" if isinstance(cost, Hamming) else "1 - cost"
+
+    def _default_measure(self, X: Any, Y: Any) -> str | None:
+        flat = [label for labels in as_sequences("Y", Y) for label in labels]
+        return "chunk_f1" if looks_like_chunks(flat) else None
+
+    def _measure_names(self) -> tuple[str, ...]:
+        return tuple(SEQUENCE_METRICS)
+
+    def _measure(self, name: str) -> Callable[[Any, Any], Callable[[np.ndarray], float]] | None:
+        if name not in SEQUENCE_METRICS:
+            return None
+        if name == "chunk_f1":
+            return self._chunk_f1
+        constraints = resolve_constraints(self.constraints)
+        scheme = None if constraints is None else constraints.scheme
+        return lambda X, Y: by_prediction(self, sequence_metric(name, Y, scheme), X, Y)
+
+    def _chunk_f1(self, X: Any, Y: Any) -> Callable[[np.ndarray], float]:
+        data = self._encode_inputs(X)
+        judge = chunk_f1_of(self.classes_, flatten_labels(Y, data.offsets), data.offsets)
+        free = self._prediction_cost(data)
+        jobs = n_threads(self.n_jobs)
+
+        def score(w: np.ndarray) -> float:
+            cells, _ = prediction.best_outputs(data, w, free, n_jobs=jobs)
+            self._check_possible(cells, data)
+            return judge(cells)
+
+        return score
 
     def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
         # Not by `_encode`: there a sequence is cut, here it is predicted whole.

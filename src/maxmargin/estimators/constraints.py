@@ -30,6 +30,9 @@ class Constraints:
         Pairs (a, b): b may not follow a.
     forbidden_start, forbidden_end : iterable of labels
         Labels that may not stand at the first, or last, position of a sequence.
+    strict : bool, default False
+        What becomes of true labels of the training data that break the constraints. False: these
+        steps are allowed, for training and prediction, and a warning names them. True: refused.
 
     Examples
     --------
@@ -46,8 +49,11 @@ class Constraints:
     forbidden: tuple[tuple[Any, Any], ...] = ()
     forbidden_start: tuple[Any, ...] = ()
     forbidden_end: tuple[Any, ...] = ()
+    strict: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.strict, (bool, np.bool_)):
+            raise TypeError(f"Constraints: strict must be True or False, got {self.strict!r}.")
         if self.scheme is not None:
             scheme_constraints([], self.scheme)  # refuses what is no scheme
         pairs = []
@@ -62,12 +68,17 @@ class Constraints:
             object.__setattr__(self, name, _items(name, getattr(self, name)))
 
     def barrier(self, classes: np.ndarray) -> np.ndarray:
-        """Return 0 where allowed and -inf where not: transitions by rows, then start, then end."""
+        """Return 0 where allowed and -inf where not: transitions by rows, then start, then end.
+
+        A class that is no tag of the scheme is refused if `strict`, and else allowed nowhere.
+        """
         n_labels = len(classes)
         allowed = np.ones((n_labels + 2, n_labels), dtype=bool)
         if self.scheme is not None:
             try:
-                start, transitions, end = scheme_constraints(classes.tolist(), self.scheme)
+                start, transitions, end = scheme_constraints(
+                    classes.tolist(), self.scheme, strict=self.strict
+                )
             except (TypeError, ValueError) as error:
                 raise type(error)(
                     f"constraints: the classes are not tags of {self.scheme!r}: {error}"

@@ -15,6 +15,11 @@ A subclass writes these hooks; everything public here is built on them.
 `_check_restored`      what of parameters and fitted things must go together to predict
 `_param_to_state`      one parameter as a model file holds it; `_param_from_state` takes it back
 `_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
+`_score_name`          what `score` measures, by name
+`_default_measure`     (X, Y) -> name of the measure of an `eval_set`; None: `score`
+`_measure`             name -> function (X, Y) -> function w -> score; None: there is none so called
+`_measure_names`       the names that `_measure` knows
+`_predictor`           X -> the function w -> predictions
 `_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
 `_suit`                settings, `Training` -> settings: a solver that goes by the data
@@ -106,6 +111,33 @@ class Hooks:
             return prediction.mean_score(costs, largest, training.weight)
 
         return score
+
+    def _score_name(self) -> str:
+        """Return what `score` measures, by name."""
+        return "1 - cost"
+
+    def _default_measure(self, X: Any, Y: Any) -> str | None:
+        """Return the name of the measure that an `eval_set` is scored by; None: `score`."""
+        return None
+
+    def _measure(self, name: str) -> Callable[[Any, Any], Callable[[np.ndarray], float]] | None:
+        """Return the measure that is called so, as a function (X, Y) -> (w -> score)."""
+        return None
+
+    def _measure_names(self) -> tuple[str, ...]:
+        """Return the names that `_measure` knows, for errors."""
+        return ()
+
+    def _predictor(self, X: Any) -> Callable[[np.ndarray], Any]:
+        """Return the function w -> what `predict` returns; X is encoded once."""
+        data = self._encode_inputs(X)
+        free = self._prediction_cost(data)
+        jobs = n_threads(self.n_jobs)
+        return lambda w: self._decode(prediction.best_outputs(data, w, free, n_jobs=jobs)[0], data)
+
+    def _apply_scorer(self, scorer: Any, estimator: Any, X: Any, Y: Any) -> Any:
+        """Return what a scorer of scikit-learn's form says of an estimator on (X, Y)."""
+        return scorer(estimator, X, Y)
 
     def _stratification(self, Y: Any) -> np.ndarray | None:
         """Return one class an example for `path` to stratify its folds by; None for plain folds."""

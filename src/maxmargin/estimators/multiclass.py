@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.costs import WholeCost
+from maxmargin.costs import Hamming, WholeCost, ZeroOne
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.features import FeatureTable
 from maxmargin.estimators.labels import (
@@ -22,7 +21,7 @@ from maxmargin.estimators.labels import (
     class_weights,
     label_vector,
 )
-from maxmargin.estimators.online import is_online
+from maxmargin.estimators.online import online_only
 from maxmargin.estimators.rows import RowInputs
 from maxmargin.estimators.settings import check_flags, check_number, check_weights, resolve_cost
 from maxmargin.estimators.stored import Arrays, Fields
@@ -51,8 +50,8 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
     solver : str or Solver
         "auto" is "sdca", which goes over the classes of every example, and is the fastest. It keeps
         a number for each example and class: with very many classes "bcfw" keeps fewer.
-    surrogate, search, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
-callbacks, verbose
+    surrogate, search, tol, max_iter, time_budget, patience, scoring, n_jobs, random_state, \
+warm_start, callbacks, verbose
         As in `BaseSVM`.
     fit_intercept : bool
     classes : list or None
@@ -98,6 +97,7 @@ callbacks, verbose
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
+        scoring: Any = None,
         fit_intercept: bool = True,
         classes: Iterable[Any] | None = None,
         class_weight: Any = None,
@@ -119,6 +119,7 @@ callbacks, verbose
             max_iter=max_iter,
             time_budget=time_budget,
             patience=patience,
+            scoring=scoring,
             n_jobs=n_jobs,
             random_state=random_state,
             warm_start=warm_start,
@@ -149,7 +150,7 @@ callbacks, verbose
         """Learn from rows X and their labels y; the rest is as in `BaseSVM.fit`."""
         return super().fit(X, y, sample_weight, eval_set, resume)
 
-    @available_if(is_online)
+    @online_only
     def partial_fit(  # type: ignore[override]
         self,
         X: Any,
@@ -218,6 +219,10 @@ callbacks, verbose
 
     def _prediction_cost(self, data: MulticlassData) -> WholeCost:
         return WholeCost(np.zeros(len(data.labels)))
+
+    def _score_name(self) -> str:
+        is_plain = isinstance(resolve_cost(self.cost), (ZeroOne, Hamming))
+        return "accuracy" if is_plain else "1 - cost"
 
     def _stratification(self, Y: Any) -> np.ndarray:
         values = label_vector(Y, len(Y))

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import prediction
-from maxmargin.costs import LabelCost, label_tables
+from maxmargin.costs import Hamming, LabelCost, label_tables
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.features import FeatureTable
 from maxmargin.estimators.label_matrix import LabelMatrix, SetForm, label_matrix
 from maxmargin.estimators.labels import Labels, check_classes
-from maxmargin.estimators.multilabel_costs import set_costs
+from maxmargin.estimators.multilabel_costs import SET_METRICS, set_costs
 from maxmargin.estimators.multilabel_edges import (
     best_inference,
     check_cost_fits,
@@ -65,8 +66,8 @@ class MultilabelSVM(RowInputs, BaseSVM):
     cost : {"hamming", "zero_one", "f1"} or object
         Task loss: how many labels are wrong (their share: ``Hamming("mean")``), whether any is, or
         1 - F1 of the set. `ClassWeighted` has a weight a label.
-    surrogate, search, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, \
-warm_start, callbacks, verbose
+    surrogate, search, solver, tol, max_iter, time_budget, patience, scoring, n_jobs, \
+random_state, warm_start, callbacks, verbose
         As in `BaseSVM`. The surrogate "micro_f1" has a cost of its own.
     pairwise : {"none", "full", "tree"} or list of pairs of labels
         The pairs that have a weight: none; all; a spanning tree of the labels that say most about
@@ -149,6 +150,7 @@ warm_start, callbacks, verbose
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
+        scoring: Any = None,
         fit_intercept: bool = True,
         classes: Iterable[Any] | None = None,
         min_count: int = 1,
@@ -169,6 +171,7 @@ warm_start, callbacks, verbose
             max_iter=max_iter,
             time_budget=time_budget,
             patience=patience,
+            scoring=scoring,
             n_jobs=n_jobs,
             random_state=random_state,
             warm_start=warm_start,
@@ -313,6 +316,31 @@ warm_start, callbacks, verbose
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
         return lambda w: judge(prediction.best_outputs(data, w, free, n_jobs=jobs)[0])
+
+    def _score_name(self) -> str:
+        is_plain = isinstance(resolve_cost(self.cost), Hamming)
+        return "1 - hamming_loss" if is_plain else "1 - cost"
+
+    def _measure_names(self) -> tuple[str, ...]:
+        return tuple(SET_METRICS)
+
+    def _measure(self, name: str) -> Callable[[Any, Any], Callable[[np.ndarray], float]] | None:
+        return partial(self._by_metric, SET_METRICS[name]) if name in SET_METRICS else None
+
+    def _by_metric(
+        self, metric: Callable[[Any, Any], float], X: Any, Y: Any
+    ) -> Callable[[np.ndarray], float]:
+        """Return the function w -> metric, on indicator matrices whatever form Y has."""
+        data = self._encode_inputs(X)
+        truth = label_matrix(Y, len(data.labels), self._labels).cells
+        free = self._prediction_cost(data)
+        jobs = n_threads(self.n_jobs)
+
+        def score(w: np.ndarray) -> float:
+            cells, _ = prediction.best_outputs(data, w, free, n_jobs=jobs)
+            return metric(truth, cells.reshape(truth.shape))
+
+        return score
 
     def _judge(self, Y: Any, n_examples: int, sample_weight: Any) -> Callable[[np.ndarray], float]:
         """Return the function from the cells of all outputs to their score."""

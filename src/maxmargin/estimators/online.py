@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from maxmargin.estimators.settings import check_number, resolve_solver
 from maxmargin.problem import Problem, lam_from_C
 from maxmargin.solvers import SOLVERS, Record, Result, Solver, State
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_online(estimator: Any) -> bool:
@@ -19,10 +23,33 @@ def is_online(estimator: Any) -> bool:
     if not solver.is_online:
         online = [name for name, cls in SOLVERS.items() if cls.is_online]
         raise AttributeError(
-            f"solver {solver.name!r} is not online, so there is no partial_fit. Online solvers: "
+            f"{type(estimator).__name__} has no partial_fit with solver {solver.name!r}, which is "
+            "not online: it needs all examples at once. Online solvers: "
             f"{', '.join(map(repr, online)) or 'none'}."
         )
     return True
+
+
+class _OnlineOnly:
+    """A method that an estimator has only with an online solver.
+
+    Like scikit-learn's `available_if`, but its error says which solvers have it.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self.method
+        is_online(estimator)
+        return MethodType(self.method, estimator)
+
+
+def online_only(method: F) -> F:
+    """Hide a method, `partial_fit`, from estimators whose solver is not online."""
+    return cast(F, _OnlineOnly(method))
 
 
 def batch_lam(estimator: Any, solver: Solver, lam: float | None, n_total: int | None) -> float:

@@ -1,4 +1,4 @@
-"""The progress line: one line to stderr a pass."""
+"""The progress line: one line to stderr when a pass brought news."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import sys
 from typing import TextIO
 
+from maxmargin.estimators.scoring import measure_title
 from maxmargin.solvers import Iteration
 
 _HEAD = (
@@ -13,13 +14,21 @@ _HEAD = (
 )
 
 
+def is_news(event: Iteration) -> bool:
+    """Tell whether a pass found the gap, or a better score on held-out examples than all before."""
+    return not math.isnan(event.record.primal) or event.is_best
+
+
 class ProgressLine:
     """A callback that writes pass, primal, dual, relative gap, oracle calls and seconds.
+
+    With held-out examples also their score, by the name of its measure.
 
     Parameters
     ----------
     every_pass : bool
-        False writes only the passes at which the gap was computed.
+        False writes only the passes that bring news: the gap was computed, or the score on held-out
+        examples is the best so far.
     stream : text stream, None for stderr
     """
 
@@ -31,11 +40,7 @@ class ProgressLine:
     def __call__(self, event: Iteration) -> None:
         """Write one line, under a heading the first time."""
         record = event.record
-        if (
-            math.isnan(record.primal)
-            and math.isnan(record.validation_score)
-            and not self.every_pass
-        ):
+        if not self.every_pass and not is_news(event):
             return
         stream = self.stream or sys.stderr
         if not self._began:
@@ -47,7 +52,8 @@ class ProgressLine:
             f"{_number(gap, 9)} {record.oracle_calls:>13} {record.seconds:>9.2f}"
         )
         if not math.isnan(record.validation_score):
-            line += f"  score {record.validation_score:.4f}"
+            line += f"  {measure_title(event.measure)} {record.validation_score:.4f}"
+            line += " (best)" if event.is_best else ""
         stream.write(line + "\n")
 
 

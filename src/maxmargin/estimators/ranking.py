@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import RANKING_COSTS, PrecisionAtK
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.features import FeatureTable
-from maxmargin.estimators.online import is_online
+from maxmargin.estimators.online import online_only
 from maxmargin.estimators.path import PathResult
 from maxmargin.estimators.queries import (
     Queried,
@@ -27,9 +26,15 @@ from maxmargin.estimators.queries import (
     read_weights,
 )
 from maxmargin.estimators.ranking_encoding import ranking_training
-from maxmargin.estimators.ranking_scores import measure_of
+from maxmargin.estimators.ranking_scores import (
+    MEASURE_NAMES,
+    cost_called,
+    measure_name,
+    measure_of,
+)
 from maxmargin.estimators.ranking_stages import check_two_stages, reduce_training
 from maxmargin.estimators.rows import RowInputs
+from maxmargin.estimators.scoring import single_eval_set
 from maxmargin.estimators.settings import Settings, check_number, n_threads, resolve
 from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.persistence import register
@@ -72,8 +77,8 @@ class RankingSVM(RowInputs, BaseSVM):
     keep : float in (0, 1]
         With `approximate`, the share of the easy samples, those with the largest margins, that are
         treated so. Less is nearer to the exact problem, and slower.
-    surrogate, search, tol, max_iter, time_budget, patience, n_jobs, random_state, warm_start, \
-callbacks, verbose
+    surrogate, search, tol, max_iter, time_budget, patience, scoring, n_jobs, random_state, \
+warm_start, callbacks, verbose
         As in `BaseSVM`. With `approximate` they are those of the second stage.
     min_count, hashing : int, int or None
         For rows that are dictionaries or lists of names; see `FeatureTable`.
@@ -126,6 +131,7 @@ callbacks, verbose
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
+        scoring: Any = None,
         normalize: str | None = None,
         approximate: bool = False,
         keep: float = 0.5,
@@ -147,6 +153,7 @@ callbacks, verbose
             max_iter=max_iter,
             time_budget=time_budget,
             patience=patience,
+            scoring=scoring,
             n_jobs=n_jobs,
             random_state=random_state,
             warm_start=warm_start,
@@ -173,7 +180,7 @@ callbacks, verbose
         X: Any,
         y: Any,
         sample_weight: Any = None,
-        eval_set: tuple[Any, ...] | None = None,
+        eval_set: Any = None,
         resume: str | os.PathLike[str] | None = None,
         *,
         qid: Any = None,
@@ -186,18 +193,19 @@ callbacks, verbose
         sample_weight : array or None
             One weight a query where X is a list; one a row, the same for all rows of a query,
             where it is a matrix.
-        eval_set : (X, y) or (X, y, qid), or None
-            Held-out queries, scored after each pass; see `patience`.
+        eval_set : (X, y) or (X, y, qid), such a tuple in a list, or None
+            Held-out queries, scored after each pass; see `scoring` and `patience`.
         resume : path or None
             A file that a `Checkpoint` wrote during this very fit: go on there.
         qid : array of shape (n_rows,) or None
             The query of each row of a matrix. None: all rows are one query.
         """
+        eval_set = single_eval_set(eval_set)
         if isinstance(eval_set, tuple) and len(eval_set) == 3:
             eval_set = (Queried(eval_set[0], eval_set[2]), eval_set[1])
         return super().fit(Queried(X, qid), y, sample_weight, eval_set, resume)
 
-    @available_if(is_online)
+    @online_only
     def partial_fit(  # type: ignore[override]
         self,
         X: Any,
@@ -361,11 +369,34 @@ callbacks, verbose
             return replace(settings, solver=OneSlackRows(inwards=True))
         return settings
 
+    def _score_name(self) -> str:
+        return measure_name(self._cost())
+
+    def _measure_names(self) -> tuple[str, ...]:
+        return MEASURE_NAMES
+
+    def _measure(self, name: str) -> Callable[[Any, Any], Callable[[np.ndarray], float]] | None:
+        cost = cost_called(name, self._cost())
+        return None if cost is None else lambda X, Y: self._cost_scorer(cost, X, Y)
+
+    def _predictor(self, X: Any) -> Callable[[np.ndarray], Any]:
+        queries, rows = self._documents(X, reset=False)
+        return lambda w: queries.give_back(np.asarray(rows @ w[: rows.shape[1]]))
+
+    def _apply_scorer(self, scorer: Any, estimator: Any, X: Any, Y: Any) -> Any:
+        given = X if isinstance(X, Queried) else Queried(X)
+        return scorer(estimator, given.X, Y, **({} if given.qid is None else {"qid": given.qid}))
+
     def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
+        return self._cost_scorer(self._cost(), X, Y, sample_weight)
+
+    def _cost_scorer(
+        self, cost: Any, X: Any, Y: Any, sample_weight: Any = None
+    ) -> Callable[[np.ndarray], float]:
         queries, rows = self._documents(X, reset=False)
         grades = read_grades(Y, queries)
         weight = read_weights(sample_weight, queries)
-        measure = measure_of(self._cost(), check_number("relevant", self.relevant))
+        measure = measure_of(cost, check_number("relevant", self.relevant))
         everyone = [queries.rows(q) for q in range(len(queries))]
 
         def score(w: np.ndarray) -> float:

@@ -10,6 +10,47 @@ import numpy as np
 from maxmargin import metrics
 from maxmargin.costs import AUC, NDCG, AveragePrecision, NDCGAtK, PrecisionAtK
 
+#: Measures of rankings by name; of those with a k, "@" and the k follow.
+_MEASURES: dict[str, type] = {"average_precision": AveragePrecision, "auc": AUC, "ndcg": NDCG}
+_MEASURES_AT: dict[str, type] = {"ndcg": NDCGAtK, "precision": PrecisionAtK}
+MEASURE_NAMES = (*_MEASURES, *(f"{name}@k" for name in _MEASURES_AT))
+
+
+def measure_name(cost: Any) -> str:
+    """Return the name of the measure that a cost stands for.
+
+    Examples
+    --------
+    >>> measure_name(NDCG()), measure_name(PrecisionAtK(5))
+    ('ndcg', 'precision@5')
+    """
+    kind = type(cost)
+    for name, own in _MEASURES.items():
+        if kind is own:
+            return name
+    for name, own in _MEASURES_AT.items():
+        if kind is own:
+            return f"{name}@{cost.k}"
+    return "1 - cost"
+
+
+def cost_called(name: str, cost: Any) -> Any:
+    """Return the cost whose measure has a name, with the gains of another; None: there is none.
+
+    Examples
+    --------
+    >>> cost_called("ndcg@3", NDCG(gain="linear"))
+    NDCGAtK(k=3, gain='linear')
+    """
+    stem, at, k = name.partition("@")
+    kind = (_MEASURES_AT if at else _MEASURES).get(stem)
+    if kind is None or (at and not (k.isdecimal() and int(k) > 0)):
+        return None
+    given = {"k": int(k)} if at else {}
+    if stem == "ndcg":
+        given["gain"] = getattr(cost, "gain", kind().gain)
+    return kind(**given)
+
 
 def measure_of(cost: Any, relevant: float) -> Callable[[np.ndarray, np.ndarray], float]:
     """Return the function (grades, scores) -> measure of one query, nan where there is none.

@@ -12,6 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.costs import COSTS, Cost
+from maxmargin.estimators.scoring import check_scoring_known
 from maxmargin.search import SEARCHES, Search
 from maxmargin.solvers import SOLVERS, Solver
 from maxmargin.surrogates import SURROGATES, Surrogate
@@ -168,6 +169,7 @@ def check_settings(estimator: Any) -> Settings:
     if not isinstance(estimator.verbose, (int, np.integer)) or estimator.verbose < 0:
         raise ValueError(f"verbose must be an integer >= 0, got {estimator.verbose!r}.")
     check_random_state(estimator.random_state)
+    check_scoring_known(estimator)
     for i, callback in enumerate(estimator.callbacks or ()):
         if not callable(callback) and not hasattr(callback, "bind"):
             raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.costs import COSTS, RANKING_COSTS
+from maxmargin.estimators.scoring import scoring_name
 from maxmargin.estimators.settings import check_settings, unknown
 from maxmargin.estimators.stored import Arrays, Fields, check_options, read_result
 from maxmargin.persistence import restore_rng, rng_state
@@ -28,10 +29,13 @@ def param_to_state(name: str, value: Any) -> Any:
     """Return a parameter as a model file can hold it.
 
     Costs, surrogates, searches and solvers are held by registered name and parameters. Callbacks
-    are code, which a model file never holds: they are left out.
+    are code, which a model file never holds: they are left out. So is a callable `scoring`, but for
+    its name, by which checkpoints are told apart.
     """
     if name == "callbacks":
         return None
+    if name == "scoring" and callable(value):
+        return {"callable": scoring_name(value)}
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return {"rng_state": rng_state(value)}
     if name not in REGISTRIES or value is None or isinstance(value, str):
@@ -51,6 +55,8 @@ def param_from_state(name: str, value: Any) -> Any:
         return restore_rng(Fields(value, name).take("rng_state"))
     if name == "callbacks" and value is not None:
         raise ValueError(f"callbacks must be None, for no file holds code; got {value!r:.80}")
+    if name == "scoring" and isinstance(value, dict):
+        return None  # a callable, of which a file holds the name alone
     if name not in REGISTRIES or not isinstance(value, dict):
         return value
     key, options = named_object(name, value)

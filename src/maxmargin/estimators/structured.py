@@ -79,8 +79,8 @@ class StructuredSVM(BaseSVM):
         has no gap, its `primal` is a lower estimate, and "converged" is by that estimate.
     cost : None, str or object
         None is the structure's own cost, the only choice for a structure in plain Python.
-    C, surrogate, search, solver, tol, max_iter, time_budget, patience, n_jobs, random_state, \
-warm_start, callbacks, verbose
+    C, surrogate, search, solver, tol, max_iter, time_budget, patience, scoring, n_jobs, \
+random_state, warm_start, callbacks, verbose
         As for every estimator, see `BaseSVM`.
 
     Attributes
@@ -132,6 +132,7 @@ warm_start, callbacks, verbose
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
+        scoring: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         warm_start: bool = False,
@@ -148,6 +149,7 @@ warm_start, callbacks, verbose
             max_iter=max_iter,
             time_budget=time_budget,
             patience=patience,
+            scoring=scoring,
             n_jobs=n_jobs,
             random_state=random_state,
             warm_start=warm_start,

@@ -42,7 +42,7 @@ class ConllData:
     columns: tuple[str, ...]
     tag_column: int | None
     document_starts: list[int] = field(default_factory=list)
-    first_lines: list[int] = field(default_factory=list)
+    first_lines: list[int] = field(default_factory=list, compare=False)
 
     @property
     def n_tokens(self) -> int:

@@ -52,6 +52,9 @@ class Result:
     n_iter, n_oracle_calls, seconds : passes over the data, calls of the oracle, wall-clock time.
     history : list of `Record`, one a pass.
     solver : str, the solver's name.
+    validation_measure : str
+        What the `validation_score` of each record measures, such as "chunk_f1"; "" where nothing
+        was held out.
     """
 
     w: np.ndarray
@@ -67,6 +70,7 @@ class Result:
     search_gap: float = 0.0
     objective: str = "integral"
     is_convex: bool = True
+    validation_measure: str = ""
 
     @property
     def relative_gap(self) -> float:

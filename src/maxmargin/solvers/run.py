@@ -34,6 +34,9 @@ class Iteration:
     gap_estimate: float
     w: np.ndarray
     snapshot: Callable[[], Snapshot]
+    #: Name of the measure that record.validation_score is of, and whether no pass scored as well.
+    measure: str = ""
+    is_best: bool = False
 
 
 Callback = Callable[[Iteration], bool | None]
@@ -79,6 +82,7 @@ def run(
     w: np.ndarray | None = None,
     callbacks: Iterable[Callback] = (),
     validate: Callable[[np.ndarray], float] | None = None,
+    measure: str = "",
     patience: int | None = None,
     snapshot: Snapshot | None = None,
 ) -> tuple[Result, State]:
@@ -95,6 +99,7 @@ def run(
     w : weights to make use of where there is no state
     callbacks : called with an `Iteration` after each pass
     validate : scores weights on held-out data, larger is better; recorded after each pass
+    measure : what `validate` measures, by name
     patience : stop when the validation score has not risen for so many passes, and return the
         weights that scored best
     snapshot : go on where this was taken: the run ends as if it had never stopped
@@ -103,7 +108,7 @@ def run(
     -------
     result, state
     """
-    loop = _Loop(problem, solver, rng, tol, validate)
+    loop = _Loop(problem, solver, rng, tol, validate, measure)
     with threadpool_limits(1, "blas"):
         loop.begin(state, w, snapshot)
         status = loop.repeat(max_iter, time_budget, list(callbacks), patience)
@@ -136,12 +141,15 @@ class _Loop:
         rng: np.random.Generator,
         tol: float,
         validate: Callable[[np.ndarray], float] | None,
+        measure: str,
     ) -> None:
         self.problem = problem
         self.solver = solver
         self.rng = rng
         self.tol = tol
         self.validate = validate
+        self.measure = measure
+        self.is_best = False
         self.tally = _Tally()
         self.n_passes = 0
         self.seconds_before = 0.0
@@ -199,7 +207,14 @@ class _Loop:
                     self.ended = "oracle_bound"
                 elif patience is not None and self.tally.since_validation >= patience:
                     self.ended = "patience"
-                event = Iteration(record, progress.gap_estimate, self.state.w, self.snapshot)
+                event = Iteration(
+                    record,
+                    progress.gap_estimate,
+                    self.state.w,
+                    self.snapshot,
+                    self.measure,
+                    self.is_best,
+                )
                 stop = [callback(event) for callback in callbacks]
                 if converged:
                     return "converged"
@@ -275,7 +290,8 @@ class _Loop:
             return math.nan
         w = self.solver.iterates(self.problem, self.state)[0][0]
         score = float(self.validate(w))
-        if score > self.tally.validation:
+        self.is_best = score > self.tally.validation
+        if self.is_best:
             self.tally.validation = score
             self.tally.since_validation = 0
             self.w_validated = w.copy()
@@ -320,6 +336,7 @@ class _Loop:
             search_gap=tally.excess,
             objective=self.problem.objective,
             is_convex=self.problem.is_convex,
+            validation_measure=self.measure,
         )
 
     def snapshot(self) -> Snapshot:
