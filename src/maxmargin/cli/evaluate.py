@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from maxmargin._compiling import compiling_shown
 from maxmargin.cli import console, options
 from maxmargin.cli.measures import measure, measure_tables
 from maxmargin.cli.models import load_model
@@ -64,7 +65,8 @@ def evaluate(
     batch.labelled()
     if scheme is not None and not batch.is_sequence:
         raise ValueError(f"--scheme is for sequences, but {file} holds single samples.")
-    guess = predict_batch(loaded.estimator, batch)
+    with compiling_shown():
+        guess = predict_batch(loaded.estimator, batch)
     if has_queries(loaded.estimator):
         found = measure_queries(batch, guess, loaded.estimator, at, relevant)
     else:

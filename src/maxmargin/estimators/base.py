@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import prediction
+from maxmargin._compiling import compiling_shown
 from maxmargin.estimators import online, storage
 from maxmargin.estimators.checkpoint import bind_callbacks, read_checkpoint
 from maxmargin.estimators.hooks import Hooks
@@ -73,7 +74,8 @@ class BaseSVM(Hooks, BaseEstimator):
     callbacks : list of callables or None
         Called with an `Iteration` after each pass; one that returns True stops the run.
     verbose : int
-        1 prints a line to stderr whenever the gap was computed, 2 after every pass.
+        1 prints a line to stderr whenever the gap was computed, 2 after every pass; both say what
+        is being compiled.
 
     Attributes
     ----------
@@ -267,7 +269,8 @@ class BaseSVM(Hooks, BaseEstimator):
         """
         before = self.__dict__.copy()
         try:
-            yield
+            with compiling_shown(bool(self.verbose)):
+                yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
