@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from maxmargin._compiling import compiling_shown
 from maxmargin.cli import console, options
 from maxmargin.cli.models import load_model
 from maxmargin.cli.queries import predict_batch
@@ -35,7 +36,8 @@ def predict(
     loaded = load_model(model)
     loaded.estimator.n_jobs = n_jobs
     reader, batch = loaded.read(file, format)
-    guess = as_sets(predict_batch(loaded.estimator, batch), loaded.estimator)
+    with compiling_shown():
+        guess = as_sets(predict_batch(loaded.estimator, batch), loaded.estimator)
     if output is not None:
         reader.write(output, batch, guess)
     if as_json:

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import prediction
+from maxmargin._compiling import compiling_shown
 from maxmargin.estimators import online, storage
 from maxmargin.estimators.checkpoint import bind_callbacks, read_checkpoint
 from maxmargin.estimators.hooks import Hooks
@@ -80,7 +81,7 @@ class BaseSVM(Hooks, BaseEstimator):
         Called with an `Iteration` after each pass; one that returns True stops the run.
     verbose : int
         1 prints a line to stderr when there is news: the gap was computed, or no pass before scored
-        as well on `eval_set`; 2 after every pass.
+        as well on `eval_set`; 2 after every pass. Both say what is being compiled.
 
     Attributes
     ----------
@@ -278,7 +279,8 @@ class BaseSVM(Hooks, BaseEstimator):
         """
         before = self.__dict__.copy()
         try:
-            yield
+            with compiling_shown(bool(self.verbose)):
+                yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
