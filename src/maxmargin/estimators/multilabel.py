@@ -208,9 +208,10 @@ random_state, warm_start, callbacks, verbose
         Parameters
         ----------
         X : matrix, dense or sparse, feature dictionaries or lists of feature names
-        Y : indicator matrix, dense or sparse, or one collection of labels a row
+        Y : indicator matrix, dense or sparse, or one collection of labels for each row
             1 is on, 0 off, -1 unknown: such a label counts for nothing in its row. A list of lists
-            is always one of labels. `predict` returns the form that was given here.
+            is taken for what it can only be, and refused where it can be both: pass an array, or
+            sets. `predict` returns the form that was given here.
         sample_weight, eval_set, resume : as in `BaseSVM.fit`
         """
         super().fit(X, Y, sample_weight, eval_set, resume)
@@ -246,7 +247,7 @@ random_state, warm_start, callbacks, verbose
             named = classes if classes is not None else self.classes
             matrix = label_matrix(Y, n_examples, classes=named)
         else:
-            matrix = label_matrix(Y, n_examples, self._labels)
+            matrix = label_matrix(Y, n_examples, self._labels, form=self._form)
         weight = check_weights(sample_weight, n_examples)
         if reset:
             self._learn_layout(matrix, cost)
@@ -344,7 +345,7 @@ random_state, warm_start, callbacks, verbose
 
     def _judge(self, Y: Any, n_examples: int, sample_weight: Any) -> Callable[[np.ndarray], float]:
         """Return the function from the cells of all outputs to their score."""
-        truth = label_matrix(Y, n_examples, self._labels).cells
+        truth = label_matrix(Y, n_examples, self._labels, form=self._form).cells
         weight = check_weights(sample_weight, n_examples) * (truth >= 0).any(axis=1)
         if not weight.any():
             raise ValueError("Y has no known label in a sample of positive weight.")
@@ -551,7 +552,7 @@ random_state, warm_start, callbacks, verbose
         """
         check_is_fitted(self, "result_")
         scores = self.decision_function(X)
-        truth = label_matrix(Y, len(scores), self._labels).cells
+        truth = label_matrix(Y, len(scores), self._labels, form=self._form).cells
         self.thresholds_ = best_thresholds(scores, truth, metric)
         return self
 
