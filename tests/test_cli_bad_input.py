@@ -560,3 +560,11 @@ def test_missing_values_reach_the_estimator(refused, folder):
 
 def test_a_model_is_no_pipe(refused):
     assert "--model: /dev/null is not a regular file" in refused(*TRAIN[:4], "/dev/null", "-q")
+
+
+def test_templates_from_files_are_named(refused, folder):
+    (folder / "bad.tpl").write_text("w[0]  # words\nlower(w[0]\n")
+    found = refused(*TRAIN, "--template", "bad.tpl")
+    assert found.startswith("bad.tpl: template 'lower(w[0]': 'lower(w[0]' is not a value")
+    (folder / "latin.tpl").write_bytes(b"w[0] # caf\xe9\n")
+    assert "latin.tpl, line 1: not UTF-8" in refused(*TRAIN, "--template", "latin.tpl")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from maxmargin.cli.kinds import Kind
 from maxmargin.cli.readers import (
@@ -17,6 +18,9 @@ from maxmargin.cli.readers import (
     separator_for,
 )
 from maxmargin.cli.schemes import find_scheme
+
+if TYPE_CHECKING:
+    from maxmargin.io import FeatureTemplate
 
 _INDEX_0 = re.compile(r"\s0+:")
 
@@ -106,12 +110,12 @@ def label_attributes(text: str) -> Path | int | list[str]:
 
 
 def _read_conll(path: Path, options: ColumnOptions) -> tuple[Reader, Batch]:
-    from maxmargin.io import FeatureTemplate, read_conll
+    from maxmargin.io import read_conll
 
     columns = None if options.columns is None else options.columns.split(",")
     tag_column = -1 if options.tag_column is None else options.tag_column
     data = read_conll(path, tag_column, separator_for(path, options.separator), columns)
-    template = FeatureTemplate.parse(_template_text(options.template, data.columns), data.columns)
+    template = _template(options.template, data.columns)
     place = data.tag_column
     if data.tags is None or place is None:
         raise ValueError(f"{path} has no labels.")
@@ -125,21 +129,26 @@ def _read_conll(path: Path, options: ColumnOptions) -> tuple[Reader, Batch]:
     return reader, Batch(path, template.transform(data.sentences), data.tags, True, data)
 
 
-def _template_text(given: str | None, columns: tuple[str, ...]) -> str:
-    """Return the text of a template: that of a file, what was given, or a preset that fits."""
+def _template(given: str | None, columns: tuple[str, ...]) -> FeatureTemplate:
+    """Return the template that a file holds, that is given itself, or a preset that fits."""
+    from maxmargin.io import FeatureTemplate
+    from maxmargin.io.files import numbered_lines
+
     if given is None:
-        return "chunking" if {"w", "pos"} <= set(columns) else "ner"
+        given = "chunking" if {"w", "pos"} <= set(columns) else "ner"
     file = Path(given)
     # A template may be too long to be a file's name, which the system says by an error.
     try:
         is_file = file.is_file()
-    except OSError:
+    except (OSError, ValueError):
         is_file = False
     if not is_file:
-        return given
-    from maxmargin.io.files import numbered_lines
-
-    return "\n".join(line for _, line in numbered_lines(file))
+        return FeatureTemplate.parse(given, columns)
+    text = "\n".join(line for _, line in numbered_lines(file))
+    try:
+        return FeatureTemplate.parse(text, columns)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
 
 
 def _read_svmlight(path: Path, kind: Kind) -> tuple[Reader, Batch]:

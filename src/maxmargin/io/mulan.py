@@ -14,6 +14,7 @@ from maxmargin.io.files import Source, reading, shown, source_name
 __all__ = ["label_list", "read_label_list"]
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
+_DEEPEST = 1000  # labels within labels; each that is open takes memory
 
 
 def read_label_list(source: Source) -> list[str]:
@@ -38,17 +39,26 @@ def read_label_list(source: Source) -> list[str]:
     """
     name = source_name(source)
     names: dict[str, None] = {}
+    depth = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        where = f"{name}, line {parser.CurrentLineNumber}"
+        if depth > _DEEPEST:
+            raise ValueError(f"{where}: more than {_DEEPEST} elements within one another.")
         if tag.rpartition(" ")[2] != "label":
             return
-        where = f"{name}, line {parser.CurrentLineNumber}"
         label = attributes.get("name")
         if not label:
             raise ValueError(f"{where}: label {len(names) + 1} has no name.")
         if label in names:
             raise ValueError(f"{where}: the label {shown(label)} comes twice.")
         names[label] = None
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
 
     def refuse(*_: Any) -> None:
         # A document type may define entities that grow without end or stand for other files.
@@ -60,6 +70,7 @@ def read_label_list(source: Source) -> list[str]:
     content = _content(name, source)
     parser = expat.ParserCreate("utf-8" if isinstance(content, str) else None, " ")
     parser.StartElementHandler = start
+    parser.EndElementHandler = end
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
