@@ -77,7 +77,7 @@ def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
         document_starts=data.document_starts,
     )
     found = {"sentences": len(tags), "tokens": data.n_tokens, "from": source, "to": target}
-    return found if n_off is None else {**found, f"tags off {source}": n_off}
+    return found if n_off is None else {**found, "tags_off": n_off}
 
 
 def _svmlight_to_npz(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
