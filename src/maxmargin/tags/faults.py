@@ -54,7 +54,7 @@ def _fault(scheme: str, before: str | None, tag: str | None) -> str | None:
     return f"{str(tag)!r} may not follow {place} in {scheme}"
 
 
-def find_violations(sequences: Iterable[Sequence[str]], scheme: str) -> list[Violation]:
+def find_violations(sequences: Iterable[Sequence[Any]], scheme: str) -> list[Violation]:
     """Find every tag that breaks a scheme, in the order in which they stand.
 
     A label that is no tag at all is one, and counts as O for its neighbours.
