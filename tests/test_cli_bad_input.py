@@ -388,7 +388,7 @@ def test_checkpoints_of_other_runs(refused, folder):
         (["good.conll", "out.conll", "--to", "bilou"], "scheme='bilou' is unknown"),
         (
             ["good.conll", "out.conll", "--from", "bioes", "--to", "iob2", "--strict"],
-            "good.conll, line 3: 'B-VP' may not follow 'I-NP' in bioes (1 more",
+            "good.conll, line 3: 'B-VP' may not follow 'I-NP' in bioes (and 1 more).",
         ),
         (["good.conll", "out.conll", "--from", "iob2"], "--from needs --to"),
         (["good.npz", "out.svm", "--to", "iob2"], "--to is for CoNLL files"),

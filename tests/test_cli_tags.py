@@ -120,7 +120,7 @@ def test_convert_is_lenient_and_reports(cli, lines):
     found = cli("convert", "train.conll", "out.conll", "--to", "bioes", "--json")
     assert f"line {lines[0]}, line {lines[1]}" in found.err
     values = json.loads(found.out)
-    assert values["from"] == "iob1" and values["tags off iob1"] == 2
+    assert values["from"] == "iob1" and values["tags_off"] == 2
     before, after = read_conll("train.conll").tags, read_conll("out.conll").tags
     assert [tags_to_spans(tags) for tags in before] == [
         tags_to_spans(tags, "bioes", strict=True) for tags in after

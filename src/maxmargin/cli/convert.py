@@ -111,7 +111,7 @@ def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{file} to {output}: {error}") from None
     found = {"sentences": len(tags), "tokens": data.n_tokens, "from": source, "to": target}
-    return found if n_off is None else {**found, f"tags off {source}": n_off}
+    return found if n_off is None else {**found, "tags_off": n_off}
 
 
 def _svmlight_to_npz(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:

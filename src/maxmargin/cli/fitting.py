@@ -186,7 +186,7 @@ def _held_out_score(result: Any, value: float, patience: int | None) -> str:
     if best is None or scores[best] <= value:
         return f"{value:.4f}"
     said = f"{value:.4f} (best {scores[best]:.4f}, after pass {result.history[best].pass_}"
-    return said + (")" if patience is not None else "; --patience would keep that)")
+    return said + (")" if patience is not None else "; --patience keeps the best)")
 
 
 def _sizes(estimator: Any, batch: Batch) -> dict[str, int]:

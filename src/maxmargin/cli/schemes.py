@@ -40,23 +40,31 @@ def check_scheme(batch: Batch, scheme: str | None, strict: bool) -> list[Any]:
 
 
 def check_tags_of(
-    path: Path, tags: Any, scheme: str, strict: bool, place: Callable[[Any], str]
+    path: Path,
+    tags: Any,
+    scheme: str,
+    strict: bool,
+    place: Callable[[Any], str],
+    mends: bool = False,
 ) -> list[Any]:
-    """Warn of tags that break a scheme, or refuse them if `strict`; return the violations."""
+    """Warn of tags that break a scheme, or refuse them if `strict`; return the violations.
+
+    `mends`: they are about to be written anew, so that nobody need be told how.
+    """
     from maxmargin.tags import describe_violations, find_violations
 
     broken = find_violations(tags, scheme)
     if not broken:
         return []
     if strict:
-        more = f" ({len(broken) - 1} more tags break it)" if len(broken) > 1 else ""
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
         raise ValueError(f"{path}, {place(broken[0])}: {broken[0].reason}{more}.")
     n_tags = sum(map(len, tags))
     said = describe_violations(broken, n_tags, scheme, place)
-    console.warning(
-        f"{path}: {said} Segments are read as conlleval reads them; --strict refuses such a file."
-        + _better(tags, len(broken))
-    )
+    said = f"{path}: {said} Segments are read as conlleval reads them; --strict refuses such a file"
+    if not mends:
+        said += f", and `maxmargin convert {path} OUTPUT --to {scheme}` mends it"
+    console.warning(f"{said}.{_better(tags, len(broken))}")
     return broken
 
 
@@ -74,7 +82,7 @@ def convert_file_tags(
     for violation in find_violations(tags, source):
         if not is_tag(tags[violation.sequence][violation.position]):
             raise ValueError(f"{path}, {place(violation)}: {violation.reason}.")
-    broken = check_tags_of(path, tags, source, bool(strict), place)
+    broken = check_tags_of(path, tags, source, bool(strict), place, mends=True)
     spans = [tags_to_spans(sequence, source) for sequence in tags]
     converted = [spans_to_tags(s, len(t), target) for s, t in zip(spans, tags, strict=True)]
     return source, converted, len(broken)

@@ -539,7 +539,11 @@ verbose
         return "mean_token_accuracy" if isinstance(cost, Hamming) else "1 - cost"
 
     def _default_measure(self, X: Any, Y: Any) -> str | None:
-        flat = [label for labels in as_sequences("Y", Y) for label in labels]
+        flat: list[Any] = []
+        for labels in as_sequences("Y", Y):
+            if isinstance(labels, (str, bytes, dict)) or not hasattr(labels, "__len__"):
+                return None  # `_scorer` says what is wrong with it
+            flat.extend(labels)
         return "chunk_f1" if looks_like_chunks(flat) else None
 
     def _measure_names(self) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from maxmargin.tags.schemes import (
@@ -37,7 +36,6 @@ class Violation(NamedTuple):
     reason: str
 
 
-@lru_cache(maxsize=65536)
 def _fault(scheme: str, before: str | None, tag: str | None) -> str | None:
     """Say what is wrong with a tag after another; None at both ends of a sequence."""
     if tag is not None:
@@ -56,7 +54,7 @@ def _fault(scheme: str, before: str | None, tag: str | None) -> str | None:
     return f"{str(tag)!r} may not follow {place} in {scheme}"
 
 
-def find_violations(sequences: Iterable[Sequence[str]], scheme: str) -> list[Violation]:
+def find_violations(sequences: Iterable[Sequence[Any]], scheme: str) -> list[Violation]:
     """Find every tag that breaks a scheme, in the order in which they stand.
 
     A label that is no tag at all is one, and counts as O for its neighbours.
@@ -78,14 +76,17 @@ def find_violations(sequences: Iterable[Sequence[str]], scheme: str) -> list[Vio
     """
     scheme = scheme_called(scheme)
     found = []
+    seen: dict[tuple[str | None, str], str | None] = {}
     for i, tags in enumerate(sequences):
         before, reason = None, None
         for t, tag in enumerate(tags):
-            try:
-                reason = _fault(scheme, before, tag)
-            except TypeError:
+            if not isinstance(tag, str):
                 what = f"a tag must be a string such as 'B-NP' or 'O', got {tag!r}."
-                raise TypeError(f"sequence {i}, position {t}: {what}") from None
+                raise TypeError(f"sequence {i}, position {t}: {what}")
+            step = before, tag
+            if step not in seen:
+                seen[step] = _fault(scheme, before, tag)
+            reason = seen[step]
             if reason is not None:
                 found.append(Violation(i, t, reason))
             before = tag
@@ -143,9 +144,10 @@ def is_chunk_like(labels: Iterable[Any]) -> bool:
     >>> is_chunk_like(["O", "B-NP", "I-NP"]), is_chunk_like(["DT", "NN"]), is_chunk_like([1, 2])
     (True, False, False)
     """
-    counts = Counter(labels)
-    if not all(isinstance(label, str) for label in counts):
+    labels = list(labels)
+    if not all(isinstance(label, str) for label in labels):
         return False
+    counts = Counter(labels)
     n_tags = sum(n for label, n in counts.items() if is_tag(label))
     return n_tags >= CHUNK_LIKE * sum(counts.values())
 
@@ -171,9 +173,10 @@ def closest_scheme(sequences: Iterable[Sequence[str]]) -> SchemeMatch | None:
     True
     """
     sequences = list(sequences)
-    counts = Counter(tag for tags in sequences for tag in tags)
-    if not is_chunk_like(counts.elements()):
+    everything = [tag for tags in sequences for tag in tags]
+    if not is_chunk_like(everything):
         return None
+    counts = Counter(everything)
     letters = {split(tag)[0] for tag in counts if is_tag(tag)}
     candidates = ["iob2", "iob1"]
     if letters <= {"I", "O"} and "I" in letters:
@@ -227,7 +230,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]], *, strict: bool = False) -
         reasons = " ".join(f"{_place(first)}: {first.reason}." for first in firsts)
         raise ValueError(f"the tags fit no scheme: {reasons}")
     said = describe_violations(broken, match.n_tags, match.scheme)
-    warnings.warn(f"{said} Else the tags follow it.", UserWarning, stacklevel=2)
+    warnings.warn(f"{said} The others follow it.", UserWarning, stacklevel=2)
     return match.scheme
 
 
