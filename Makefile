@@ -52,6 +52,7 @@ $(BIN)/python:
 # Stamps: installed again whenever the dependencies change. The interpreter is an order-only
 # prerequisite because it is a link whose date is that of the system's Python.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing what is needed into $(VENV): a minute or two."
 	$(PIP_INSTALL) -e '.[test,lint]'
 	@touch $@
 
