@@ -79,6 +79,7 @@ $(BIN)/python:
 # Stamps: installed again whenever the dependencies change. The interpreter is an order-only
 # prerequisite because it is a link whose date is that of the system's Python.
 $(VENV)/.installed: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	@echo "Installing what is needed into $(VENV): a minute or two."
 	$(PIP_INSTALL) -e '.[$(EXTRAS)]'
 	@touch $@
 

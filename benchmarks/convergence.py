@@ -1,31 +1,27 @@
-"""Convergence of slack rescaling on Yeast: solvers and searches, as a picture.
+"""Convergence of slack rescaling on Yeast: solvers and searches.
 
 All 1500 genes, a weight for every pair of the 14 labels, and C = 0.1, the best for slack rescaling
 on features as they are given (label_accuracy.py). Every run has the same CPU seconds. After some
 passes its objective is computed, off the clock, by an exact search, whatever search the run itself
 has: a search that misses label sets thinks too well of its w. The lowest objective so far is shown,
 relative to the largest dual value that any run has found, so that the optimum lies somewhere below.
-Writes docs/images/yeast_convergence.png.
+convergence_picture.py draws docs/images/yeast_convergence.png of it.
 """
 
 from __future__ import annotations
 
-import io
 import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from convergence_picture import draw
 from harness import Check, Line
-from matplotlib.figure import Figure
-from PIL import Image
 from search_runs import genes, slack_problem
 
 from maxmargin.estimators.training import Training
-from maxmargin.plots import _style
 from maxmargin.search import Angular, Bisecting, ConvexHull, Profile
 from maxmargin.solvers import SGD, BlockFrankWolfe, NSlack, OneSlack, Solver
 
@@ -34,7 +30,6 @@ C = 0.1
 BUDGET = 8.0
 #: What runs are to come down to, above the largest dual value.
 TARGET = 0.01
-PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "yeast_convergence.png"
 
 SEARCHES: dict[str, Any] = {
     "angular": Angular(),
@@ -47,16 +42,18 @@ RUNS: dict[tuple[str, str], Solver] = {
     **{("BCFW", search): BlockFrankWolfe() for search in SEARCHES},
     ("n-slack cutting plane", "hull"): NSlack(),
     ("one-slack cutting plane", "hull"): OneSlack(),
+    ("one-slack, inward steps", "hull"): OneSlack(inwards=True),
 }
 
 
 @dataclass
 class Course:
-    """A run: after some passes, seconds, queries and the lowest objective so far."""
+    """A run: after some passes, seconds, queries, the lowest objective so far and its own dual."""
 
     passes: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     queries: list[int] = field(default_factory=list)
+    duals: list[float] = field(default_factory=list)
     weights: list[list[np.ndarray]] = field(default_factory=list)
     objective: np.ndarray = field(default_factory=lambda: np.zeros(0))
     dual: float = -math.inf
@@ -75,12 +72,9 @@ def lines() -> Iterator[Line]:
         course.objective = np.minimum.accumulate(lowest)
         courses[name, search] = course
     dual = max(course.dual for course in courses.values())
-    draw(courses, dual).savefig(drawn := io.BytesIO(), dpi=110)
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    # Lines and text: few colours are enough, and make a small file.
-    Image.open(drawn).convert("RGB").quantize(64).save(PICTURE, optimize=True)
-    for (name, search), course in courses.items():
-        yield describe(name, search, course, dual)
+    found = [describe(name, search, course, dual) for (name, search), course in courses.items()]
+    draw([line.facts for line in found])
+    yield from found
 
 
 def follow(training: Training, few: Training, solver: Solver, search: Any) -> Course:
@@ -107,6 +101,7 @@ def follow(training: Training, few: Training, solver: Solver, search: Any) -> Co
             course.passes.append(n_passes)
             course.seconds.append(seconds)
             course.queries.append(problem.n_oracle_calls)
+            course.duals.append(course.dual)
             course.weights.append([w.copy() for w, _ in solver.iterates(problem, state)])
     return course
 
@@ -126,51 +121,13 @@ def describe(name: str, search: str, course: Course, dual: float) -> Line:
         f"the largest dual value, {dual:.4f}"
         + (f" (its own: {course.dual:.4f})." if math.isfinite(course.dual) else "."),
         facts={
+            "solver": name,
+            "search": search,
             "passes": course.passes,
             "seconds": course.seconds,
             "queries": course.queries,
             "objective": course.objective.tolist(),
+            "duals": course.duals,
             "dual": dual,
         },
     )
-
-
-# --- The picture
-
-
-def draw(courses: dict[tuple[str, str], Course], dual: float) -> Figure:
-    """Draw the excess over the dual against seconds, queries and passes."""
-    colours = dict(zip(SEARCHES, _style.COLOURS, strict=False))
-    dashes: dict[str, Any] = {"SGD": (0, (1.2, 1.2)), "BCFW": "-"}
-    cutting = {"n-slack cutting plane": "-", "one-slack cutting plane": (0, (4, 2))}
-    figure = _style.new_figure(11.0, 4.6)
-    panels = figure.subplots(1, 3, sharey=True)
-    axes = {
-        "seconds": "CPU seconds",
-        "queries": "Queries (calls of the oracle)",
-        "passes": "Passes over the data",
-    }
-    for ax, (quantity, label) in zip(panels, axes.items(), strict=True):
-        _style.dress(ax, "", label, "Objective above the best dual, relative")
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.grid(color=_style.GRID, linewidth=0.7)
-        ax.set_axisbelow(True)
-        for (name, search), course in courses.items():
-            is_cutting = name in cutting
-            ax.plot(
-                getattr(course, quantity),
-                course.excess(dual),
-                color=_style.INK if is_cutting else colours[search],
-                linestyle=cutting[name] if is_cutting else dashes[name],
-                linewidth=1.6,
-                label=f"{name}, {search}",
-            )
-        if ax is not panels[0]:
-            ax.set_ylabel("")
-    handles, texts = panels[0].get_legend_handles_labels()
-    figure.legend(
-        handles, texts, loc="outside upper center", ncols=5,
-        fontsize=_style.LABEL, frameon=False, labelcolor=_style.INK, handlelength=2.6,
-    )  # fmt: skip
-    return figure

@@ -33,6 +33,8 @@ _COARSE: dict[str, tuple[str, float]] = {
     "search": ("the search", 2.0),
 }
 _OTHERS = ("inference", 1.0)
+#: Seconds of a solver's passes, by what they are for; where that is not known, those above.
+_PASSES = {"sequences": 10.0, "rankings": 14.0, "label sets": 6.0, "classes": 2.0}
 #: Data by the name of their type, as users call them; others go by their own names.
 _KINDS = {
     "ChainData": "sequences",
@@ -215,8 +217,8 @@ def _compilation(details: dict[str, Any]) -> Compilation:
     what = f"{does} ({function.__name__})"
     if kinds:
         what += f" for {', '.join(dict.fromkeys(kinds))}"
-    elif room == "solvers":
-        coarse = 1.0  # a helper: passes know the data
+    if room == "solvers":  # without data it is a helper of the passes, soon compiled
+        coarse = _PASSES.get(kinds[0], coarse) if kinds else 1.0
     found, folder = Compilation(named, what, coarse), _folder(dispatcher)
     known = {} if folder is None else _read_seconds(folder)
     return Compilation(named, what, known.get(_key(found), coarse), folder is not None)

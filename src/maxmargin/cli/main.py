@@ -21,9 +21,20 @@ from maxmargin.cli.warmup import warmup
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
+_HELP = """Learn sequences, classes, label sets and rankings from files, to a certified optimum.
+
+Begin with `maxmargin demo`. Then, with a file of your own, whose last column are the tags:
+
+    maxmargin train chain train.conll --model tagger.mm --dev dev.conll
+
+    maxmargin predict tagger.mm new.conll
+
+Each command has its own --help; `maxmargin info` lists solvers, costs and file formats.
+"""
+
 app = typer.Typer(
     name="maxmargin",
-    help="Max-margin learning of structured outputs, with a certificate of optimality.",
+    help=_HELP,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -28,7 +28,7 @@ Quiet: TypeAlias = Annotated[
 ]
 Jobs: TypeAlias = Annotated[
     int | None,
-    typer.Option("--n-jobs", help="Threads; -1: one a core. Never changes a result."),
+    typer.Option("--n-jobs", help="Threads; -1: one per core. Never changes a result."),
 ]
 Format: TypeAlias = Annotated[
     str | None,

@@ -29,8 +29,8 @@ def predict(
     """Label the samples of a file.
 
     A CoNLL file is written again with the predictions as a further column, which conlleval reads;
-    of other files the labels are written, one sample a line, those of a label set parted by commas.
-    Rankings: the score of each document, one a line in the order of the file; higher stands first.
+    of other files the labels are written, one line per sample, those of a label set parted by
+    commas. Rankings: one score per line, in the order of the file; higher stands first.
     """
     check_target("--output", output, model, file, takes_pipes=True)
     loaded = load_model(model)

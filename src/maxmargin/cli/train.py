@@ -30,7 +30,12 @@ _LEARNING, _RUN, _SETS = "Learning", "Checkpoints", "Label sets"
 
 def train(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="chain, multiclass, multilabel or ranking.")
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="chain (a label for each position of a sequence), multiclass (one class), "
+            "multilabel (a set of labels) or ranking (the documents of queries).",
+        ),
     ],
     file: options.DataFile,
     model: Annotated[
@@ -41,7 +46,13 @@ def train(
     ] = None,
     format: options.Format = None,
     C: Annotated[
-        float, typer.Option("--C", help="Weight of the losses.", rich_help_panel=_LEARNING)
+        float,
+        typer.Option(
+            "--C",
+            help="Weight of the losses: larger fits the training data more closely. Try powers of "
+            "10 with --dev.",
+            rich_help_panel=_LEARNING,
+        ),
     ] = 1.0,
     solver: Annotated[
         str,
@@ -52,10 +63,18 @@ def train(
     ] = "auto",
     cost: Annotated[
         str | None,
-        typer.Option(help="Task loss; else the estimator's own.", rich_help_panel=_LEARNING),
+        typer.Option(
+            help="What a mistake costs, as `maxmargin info` lists them; else the usual one.",
+            rich_help_panel=_LEARNING,
+        ),
     ] = None,
     surrogate: Annotated[
-        str, typer.Option(help="What is minimised in its place.", rich_help_panel=_LEARNING)
+        str,
+        typer.Option(
+            help="What is minimised in place of the cost: margin, slack, ... as `maxmargin info` "
+            "lists them.",
+            rich_help_panel=_LEARNING,
+        ),
     ] = "margin",
     search: Annotated[
         str | None,
@@ -66,7 +85,11 @@ def train(
         ),
     ] = None,
     tol: Annotated[
-        float, typer.Option(help="Relative gap to stop at.", rich_help_panel=_LEARNING)
+        float,
+        typer.Option(
+            help="Stop when the objective is proven to be within this share of the optimum.",
+            rich_help_panel=_LEARNING,
+        ),
     ] = 1e-2,
     max_iter: Annotated[int, typer.Option(help="Most passes.", rich_help_panel=_LEARNING)] = 1000,
     time_budget: Annotated[
