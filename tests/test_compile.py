@@ -23,7 +23,7 @@ import pytest
 from numba import types
 from numba.extending import register_jitable
 
-from maxmargin import _compile
+from maxmargin import _compile, _trust
 from maxmargin._compile import add_source, compiled, kernel
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
@@ -128,7 +128,8 @@ class Tiny:
         self.root = root
         for name, text in TINY.items():
             self.write(name, text)
-        shutil.copy(_compile.__file__, root / "maxmargin" / "_compile.py")
+        for module in (_compile, _trust):
+            shutil.copy(module.__file__, root / "maxmargin" / Path(module.__file__).name)
         (root / "script.py").write_text(SCRIPT)
 
     def write(self, name, text):

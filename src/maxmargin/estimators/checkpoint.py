@@ -19,9 +19,6 @@ from maxmargin.solvers.checked import Fields
 #: Parameters that a resumed run may change: they move the end of a run, or change no result.
 FREE = frozenset({"max_iter", "time_budget", "n_jobs", "callbacks", "verbose", "warm_start"})
 
-#: What a checkpoint says of the run that it is of.
-OWNER = frozenset({"estimator", "params", "layout", "fingerprint"})
-
 
 class Checkpoint:
     """A callback that writes the run to a file, for ``fit(X, Y, resume=path)``.
@@ -96,8 +93,14 @@ def read_checkpoint(
         fields = Fields(document.meta, "it")
         owner, meta = fields.take("owner"), fields.take("run")
         fields.close()
-        if not isinstance(owner, dict) or not owner.keys() >= OWNER or not _is_mapping(owner):
-            raise ValueError("it does not say whose it is")
+        whose = Fields(owner, "owner")
+        for key in ("estimator", "layout", "fingerprint", "eval_set"):
+            value = whose.take(key, "") if key == "eval_set" else whose.take(key)
+            if not isinstance(value, str) and (value is not None or key != "eval_set"):
+                raise whose.refuse(key, "text", value)
+        if not isinstance(whose.take("params"), dict):
+            raise ValueError("its parameters are no mapping")
+        whose.close()
     if owner["estimator"] != type(estimator).__name__:
         raise ValueError(
             f"{name} is of a {owner['estimator']!s:.80}, not of a {type(estimator).__name__}."
@@ -118,10 +121,6 @@ def read_checkpoint(
             f"{name} is of a run with another eval_set, whose scores its own would not go with."
         )
     return Snapshot(meta, document.arrays, os.fspath(path))
-
-
-def _is_mapping(owner: dict[str, Any]) -> bool:
-    return isinstance(owner["params"], dict)
 
 
 def _differ(a: Any, b: Any) -> bool:

@@ -119,7 +119,8 @@ def _read(
         validated_w=None,
     )
     fields.close()
-    if [record.pass_ for record in found.history] != list(range(1, n_passes + 1)):
+    passes = [record.pass_ for record in found.history]
+    if len(passes) != n_passes or passes != list(range(1, n_passes + 1)):
         raise ValueError(f"its history is not that of {n_passes} passes")
     others = Arrays(
         {
@@ -170,7 +171,8 @@ def _audit(problem: Problem, solver: Solver, tol: float, found: Restored) -> Non
     room = _audit_primal(problem, solver, found)
     proved = proved_dual(problem, solver, found.state)
     told = max(tally["dual"], getattr(found.state, "lower", -math.inf))
-    if told > proved + room + ROUNDING * abs(proved):
+    rounding = room + ROUNDING * abs(proved) if math.isfinite(proved) else 0.0
+    if told > proved + rounding:
         message = f"its dual is {told:.9g}, but its state proves no more than {proved:.9g}"
         if not isinstance(found.state, OneSlackState):
             raise ValueError(message)
