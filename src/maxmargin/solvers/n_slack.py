@@ -90,7 +90,9 @@ class NSlack(Solver):
         found = primal.value - primal.excess
         # Where the oracle had nothing new to say, the master is all there is to improve.
         n_sweeps = self.max_inner if n_added else 100 * self.max_inner
-        self._solve_master(problem, state, self.accuracy * (found - dual), n_sweeps, rng)
+        # Sweeps below the rounding of the dual would improve nothing.
+        goal = max(self.accuracy * (found - dual), self.dual_rounding(problem, state, dual))
+        self._solve_master(problem, state, goal, n_sweeps, rng)
         state.n_passes += 1
         dual = dual_value(problem, state.blocks, state.w)
         return Progress(dual=dual, primal=primal.value, excess=primal.excess, w=w)
