@@ -29,6 +29,7 @@ TOPICS = (
     "ranking_training",
     "ranking_solvers",
     "tolerance",
+    "long_sequences",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 
