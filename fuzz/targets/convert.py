@@ -12,6 +12,7 @@ from importlib import import_module
 
 from fuzz.kit import reading
 from fuzz.targets import conll, npz, svmlight
+from maxmargin.io import read_any
 
 #: The first byte of an input says which conversion it is.
 KINDS = {
@@ -40,8 +41,6 @@ def _command() -> Callable[[list[str]], int]:
 
 
 def run(data: bytes) -> None:
-    from maxmargin.io import read_any
-
     _, source, target = KINDS.get(data[:1], KINDS[b"c"])
     out, err = io.StringIO(), io.StringIO()
     with reading(data[1:], source) as path:
