@@ -27,7 +27,8 @@ def seeds() -> list[bytes]:
 
 
 def mutate(data: bytes, rng: random.Random) -> bytes:
-    return data[:1] + KINDS[data[:1]][0].mutate(data[1:], rng)
+    target = KINDS.get(data[:1], KINDS[b"c"])[0]
+    return data[:1] + target.mutate(data[1:], rng)
 
 
 @cache
