@@ -14,7 +14,7 @@ X, Y = [[0.0, 1.0], [1.0, 0.5], [0.5, -1.0]], ["x", "y", "z"]
 def _make(**options: Any) -> Any:
     from maxmargin import MulticlassSVM
 
-    return MulticlassSVM(solver="sdca", random_state=0, surrogate="slack", **options)
+    return MulticlassSVM(solver="sdca", random_state=0, surrogate="log", **options)
 
 
 CASE = Case(_make, X, Y)

@@ -10,6 +10,10 @@ compiler's settings, and whose first line is the stamp. Hence nothing of a user'
 unless that very type is asked for, two processes that save at once cannot mix up their entries,
 and a changed source overwrites its old entry.
 
+An entry is code that will run, so it is read only if nobody else can have written it, see
+_trust.py: where the folder beside the source is open to others, or belongs to somebody else, the
+user's own folder for caches is taken, and where that is no better nothing is read or written.
+
 What cannot be traced is compiled without the cache: functions and types entered at a prompt, types
 defined in a script's ``__main__`` or within a function, arguments other than numbers, strings,
 arrays, random generators and tuples of them, and source edited since this process started.
@@ -17,6 +21,7 @@ arrays, random generators and tuples of them, and source edited since this proce
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import glob
 import hashlib
@@ -35,12 +40,26 @@ import numba
 from numba import types
 from numba.extending import register_jitable
 
+from maxmargin._trust import (
+    UntrustedError,
+    open_trusted,
+    user_folder,
+    why_untrusted,
+    write_trusted,
+)
+
+# Private names: should they move, `_attach_cache` warns and nothing is cached.
 try:
-    from numba.core.caching import FunctionCache
+    from numba.core import caching
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache
     from numba.core.serialize import dumps
     from numba.core.sigutils import normalize_signature
-except ImportError:  # private names: should they move, `_attach_cache` warns and nothing is cached
-    FunctionCache = object
+
+    InTreeCacheLocator: Any = getattr(caching, "InTreeCacheLocator", None)
+    if InTreeCacheLocator is None:  # numba 0.61
+        InTreeCacheLocator = caching._InTreeCacheLocator
+except (ImportError, AttributeError):
+    CompileResultCacheImpl = FunctionCache = InTreeCacheLocator = object
 
 __all__ = ["add_source", "compiled", "jitable", "kernel"]
 
@@ -168,6 +187,7 @@ def _jit(function: Any, fastmath: bool = False) -> Any:
 
 _PACKAGE = Path(__file__).resolve().parent
 _ROOMS = ("inference", "costs", "structures", "surrogates", "search", "rounding", "solvers")
+_BESIDE = "__pycache__"
 _MODULES = ("_compile.py", "generic.py", "prediction.py", "problem.py")
 _ADDED: dict[type, set[str]] = {}
 # A file changed after this moment may not be what this process runs, so that its hash says nothing.
@@ -179,11 +199,49 @@ class _UntraceableError(Exception):
     """The source of something in the signature cannot be found or trusted."""
 
 
+class _Locator(InTreeCacheLocator):  # type: ignore[misc]
+    """Chooses the folder of a function's entries: one that only root and we can write to.
+
+    NUMBA_CACHE_DIR if it is set, else __pycache__ beside the source, else the user's own folder.
+    """
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        locator = cls(py_func, py_file)
+        subfolder = cls.get_suitable_cache_subpath(py_file)
+        own = user_folder()
+        folders = [] if own is None else [os.path.join(own, "maxmargin", subfolder)]
+        if numba.config.CACHE_DIR:
+            folders = [os.path.join(numba.config.CACHE_DIR, subfolder)]
+        else:
+            folders.insert(0, os.path.join(os.path.dirname(os.path.abspath(py_file)), _BESIDE))
+        reasons = [] if own is not None else ["the user has no folder for caches"]
+        for folder in folders:
+            reason = why_untrusted(folder)
+            if reason is not None:
+                reasons.append(reason)
+                continue
+            locator._cache_path = folder
+            with contextlib.suppress(OSError):
+                os.makedirs(folder, mode=0o755, exist_ok=True)
+                locator.ensure_cache_path()  # tries to write there
+                return locator
+        if reasons:
+            raise UntrustedError("; ".join(reasons))
+        return None
+
+
+class _Parts(CompileResultCacheImpl):  # type: ignore[misc, valid-type]
+    _locator_classes = [_Locator]
+
+
 class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
     """numba's cache of one function, entries keyed by signature and stamped by source.
 
-    The base class chooses the folder and turns a compile result into a picklable one and back.
+    The base class turns a compile result into a picklable one and back.
     """
+
+    _impl_class = _Parts
 
     def __init__(self, function: Callable[..., Any], options: str) -> None:
         super().__init__(function)
@@ -193,14 +251,16 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
         target_context.refresh()
         try:
             path, stamp = self._entry(sig, target_context.codegen())
-            with open(path, "rb") as file:
+            with open_trusted(path) as file:
                 if file.readline() != stamp:
                     return None
-                # As much to be trusted as the byte code beside it in __pycache__.
+                # Nobody but root and us can have written it.
                 payload = pickle.load(file)  # noqa: S301
             result = self._impl.rebuild(target_context, payload)
         except (_UntraceableError, OSError):  # OSError: not there yet
             return None
+        except UntrustedError as error:
+            return _warn_once("trusted", error)
         except Exception as error:
             return _warn_once("read", error)
         return result if tuple(result.signature.args) == _arguments(sig)[0] else None
@@ -209,12 +269,11 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
         try:
             if self._impl.check_cachable(data):
                 path, stamp = self._entry(sig, data.codegen)
-                content = stamp + dumps(self._impl.reduce(data))
-                self._impl.locator.ensure_cache_path()
-                with self._cache_file._open_for_write(path) as file:  # a rename: all or nothing
-                    file.write(content)
+                write_trusted(path, stamp + dumps(self._impl.reduce(data)))
         except (_UntraceableError, OSError):  # OSError: a full disk, a folder made read-only
             pass
+        except UntrustedError as error:
+            _warn_once("trusted", error)
         except Exception as error:
             _warn_once("written", error)
 
@@ -252,6 +311,8 @@ def _attach_cache(dispatcher: Any, options: str) -> None:
         dispatcher._cache = cache
     except (RuntimeError, OSError):
         pass  # no folder to write to: numba's own cache=True would fail here
+    except UntrustedError as error:
+        _warn_once("trusted", error)
     except Exception as error:
         _warn_once("opened", error)
 
