@@ -94,6 +94,7 @@ PLAIN = {
     "classes": "## Classes",
     "chunking": "## Chunking",
     "threads": "## Two threads",
+    "fuzzing": "## Fuzzing: inputs, none of which may crash, hang or use up memory",
 }
 
 

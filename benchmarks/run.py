@@ -30,6 +30,7 @@ TOPICS = (
     "ranking_solvers",
     "tolerance",
     "long_sequences",
+    "fuzzing",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

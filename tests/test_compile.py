@@ -296,6 +296,60 @@ def test_boundscheck_does_not_poison_a_cold_cache(tiny):
     assert (checked["result"], checked["hits"]) == ("IndexError", 1)
 
 
+# --- Only what nobody else can have written
+
+PLANT = """
+import pickle, sys
+class Planted:
+    def __reduce__(self):
+        return open, (sys.argv[2], "w")
+for path in sys.argv[3:]:
+    stamp = open(path, "rb").readline()
+    open(path, "wb").write(stamp + pickle.dumps(Planted()))
+"""
+
+
+def plant(tiny):
+    """Put code into all entries of the cache; return the file that it makes where it runs."""
+    mark = tiny.root / "it ran"
+    command = [sys.executable, "-c", PLANT, "-", mark, *tiny.root.glob("**/*.nbc")]
+    subprocess.run(command, check=True)
+    return mark
+
+
+@pytest.mark.parametrize("opened", ["file", "folder"])
+def test_an_entry_that_others_can_write_never_runs(warmed, opened):
+    mark = plant(warmed)
+    for entry in warmed.root.glob("**/*.nbc"):
+        (entry if opened == "file" else entry.parent).chmod(0o777)
+    home = str(warmed.root / "home")
+    answer = warmed.run("own", flags=("-W", "ignore"), XDG_CACHE_HOME=home, LOCALAPPDATA=home)
+    assert_compiled(answer, 201.0)
+    assert not mark.exists()
+    assert (answer["path"].startswith(home)) == (opened == "folder")
+
+
+def test_what_was_planted_would_run_if_it_were_ours(warmed):
+    """The test above can fail."""
+    mark = plant(warmed)
+    warmed.run("own", flags=("-W", "ignore"))
+    assert mark.exists()
+
+
+def test_without_a_safe_folder_nothing_is_cached(tiny):
+    for folder in ("solvers", "inference"):
+        tiny.write(f"maxmargin/{folder}/__pycache__/x", "")
+        (tiny.root / f"maxmargin/{folder}/__pycache__").chmod(0o777)
+    before = "import os; assert not os.path.exists('~')"
+    code = "import os.path; os.path.expanduser = lambda path: path"
+    tiny.write("sitecustomize.py", code)  # no HOME, and a user whom the system does not know
+    answer = tiny.run("own", before=before, flags=("-W", "ignore"), XDG_CACHE_HOME="")
+    assert_compiled(answer, 201.0)
+    assert answer["path"] is None
+    assert tiny.entries() == []
+    assert not (tiny.root / "~").exists()
+
+
 # --- No cache, no compiler
 
 

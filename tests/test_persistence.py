@@ -12,6 +12,7 @@ import resource
 import stat
 import subprocess
 import sys
+import tracemalloc
 from collections import OrderedDict
 
 import numpy as np
@@ -31,6 +32,8 @@ from maxmargin.persistence import (
     rng_state,
     write,
 )
+from maxmargin.persistence import replacing as replacing_module
+from maxmargin.persistence.replacing import replacing
 
 NUMPY_SCALARS = [
     np.float64(0.1), np.float32(0.1), np.float16(0.5), np.int64(-(2**63)), np.int32(3),
@@ -166,11 +169,44 @@ def test_other_types_are_refused_by_name_and_place(value, name):
         {"$type": "ndarray", "value": [1, 2], "dtype": "<f8", "shape": [3]},
         {"$type": "ndarray", "value": [], "dtype": "<f8", "shape": [10**15]},
         {"$type": "ndarray", "value": [], "dtype": "nonsense", "shape": [0]},
+        {"$type": "ndarray", "value": [1, 2], "dtype": "<f8", "shape": [-1, -2]},
+        {"$type": "ndarray", "value": [1], "dtype": "(9,)f8", "shape": [1]},
+        {"$type": "ndarray", "value": [1], "dtype": "V9", "shape": [1]},
+        {"$type": "ndarray", "value": [1], "dtype": "<U1", "shape": [1]},
+        {"$type": "float64", "value": [1.0, 2.0]},
+        {"$type": "tuple", "value": "ab"},
+        {"$type": "float", "value": [1]},
     ],
 )
 def test_malformed_values_are_value_errors(data):
     with pytest.raises(ValueError, match="stored"):
         decode_value(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"$type": "ndarray", "value": ["a", "b"], "dtype": "<U500000000", "shape": [2]},
+        {"$type": "ndarray", "value": ["a"] * 9, "dtype": "<U1000000", "shape": [9]},
+        {"$type": "bytes_", "value": 10**9},
+    ],
+)
+def test_a_few_characters_do_not_ask_for_much_memory(data):
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="stored"):
+            decode_value(data)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_text_in_cells_much_too_wide_comes_back_narrower():
+    wide = np.array(["a", "bc"], dtype="<U100000")
+    again = decode_value(encode_value(wide))
+    assert again.tolist() == ["a", "bc"] and again.dtype == "<U2"
+    kept = np.array(["a", "bc"], dtype="<U9")
+    assert decode_value(encode_value(kept)).dtype == "<U9"
 
 
 # ---------------------------------------------------------------- files
@@ -435,6 +471,60 @@ def test_permissions_follow_the_umask_or_the_old_file(path):
     path.chmod(0o604)
     write(path, "model", {}, {})
     assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from maxmargin.persistence import write
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+write(sys.argv[1], "model", {}, {"w": np.zeros(1000)})
+"""
+
+
+def test_what_a_killed_save_left_is_removed_by_the_next(path):
+    write(path, "model", {"old": True}, {})
+    done = subprocess.run([sys.executable, "-B", "-c", KILLED, path])
+    assert done.returncode != 0
+    left = [name for name in os.listdir(path.parent) if name.endswith(".tmp")]
+    assert len(left) == 1
+    assert read(path).meta == {"old": True}
+    write(path, "model", {"old": False}, {})
+    assert os.listdir(path.parent) == ["model.mm"]
+
+
+def test_a_save_that_runs_and_files_of_others_are_left_alone(path):
+    others = [
+        ".model.mm.notes.tmp", ".other.mm.0123456789abcdef.tmp", "model.mm.0123456789abcdef.tmp",
+    ]  # fmt: skip
+    for name in others:
+        (path.parent / name).write_text("not ours")
+    with replacing(path) as file:
+        file.write(b"half")
+        write(path, "model", {"of": "another"}, {})
+        running = [name for name in os.listdir(path.parent) if name.startswith(".model.mm")]
+        assert len(running) == 2
+    assert path.read_bytes() == b"half"
+    assert sorted(os.listdir(path.parent)) == sorted([*others, "model.mm"])
+
+
+def test_without_locks_only_old_files_are_left_overs(path, monkeypatch):
+    monkeypatch.setattr(replacing_module, "_LOCKS", None)
+    left = path.parent / ".model.mm.0123456789abcdef.tmp"
+    left.write_text("half")
+    write(path, "model", {}, {})
+    assert left.exists()
+    os.utime(left, (0, 0))
+    write(path, "model", {}, {})
+    assert os.listdir(path.parent) == ["model.mm"]
+
+
+def test_a_left_over_that_is_a_link_is_not_followed(path, tmp_path):
+    target = tmp_path / "precious"
+    target.write_text("keep")
+    (tmp_path / ".model.mm.0123456789abcdef.tmp").symlink_to(target)
+    write(path, "model", {}, {})
+    assert target.read_text() == "keep"
 
 
 def test_a_link_stays_a_link(path, tmp_path):

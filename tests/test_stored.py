@@ -9,13 +9,16 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import maxmargin
+from maxmargin.estimators.online import OnlineRun
 from maxmargin.persistence import read, write
+from maxmargin.solvers import SGD
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -195,10 +198,18 @@ def test_a_model_that_would_not_load_is_not_saved(seeds, tmp_path):
 
 def test_save_tells_what_it_leaves_out(seeds, tmp_path):
     model = maxmargin.load(seeds / "model_multiclass-0.mm")
-    assert model.save(tmp_path / "model.mm") == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.save(tmp_path / "model.mm")
     model.set_params(callbacks=[print])
-    with pytest.warns(UserWarning, match="does not hold callbacks"):
-        assert model.save(tmp_path / "model.mm") == ["callbacks"]
+    model._memory = object()
+    model._online = OnlineRun(SGD(), np.random.default_rng(0))
+    model._online.n_batches = 1
+    with pytest.warns(UserWarning, match="does not hold") as told:
+        model.save(tmp_path / "model.mm")
+    names = ("callbacks", "the dual that warm_start keeps", "the state of partial_fit")
+    for name, warning in zip(names, told, strict=True):
+        assert f"does not hold {name}" in str(warning.message)
     assert maxmargin.load(tmp_path / "model.mm").callbacks is None
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
+
 from fuzz import texts
 from fuzz.kit import reading
+from maxmargin.io import read_arff
 
 TOKENS = (b"@attribute", b"@data", b"@relation", b"{0,1}", b"{1,0}", b"{0}", b"numeric", b"real",
           b"date", b"string", b"?", b"'a b'", b'"c"', b"\\'", b"% x", b"{0 1, 2 ?}", b"{}", b"{1 1",
@@ -34,10 +37,6 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
 
 
 def run(data: bytes) -> None:
-    import numpy as np
-
-    from maxmargin.io import read_arff
-
     with reading(data, ".arff") as path:
         X, Y, label_names, feature_names = read_arff(path, **MODES[len(data) % len(MODES)])
     assert X.shape[1] == len(feature_names) == len(set(feature_names)) and X.shape[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from fuzz import texts
 from fuzz.kit import reading
+from maxmargin.io import FeatureTemplate, conll_width, read_conll, write_conll
 
 TOKENS = (b"-DOCSTART-", b"-DOCSTART- -X- O\n", b"B-NP", b"I-NP", b"O", b"\n\n", b"a b c\n",
           b" \t ", b"\xc2\xa0", b"\x0c")  # fmt: skip
@@ -35,8 +36,6 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
 
 
 def run(data: bytes) -> None:
-    from maxmargin.io import FeatureTemplate, conll_width, read_conll, write_conll
-
     options = MODES[len(data) % len(MODES)]
     separator = options.get("separator")
     with reading(data, ".conll") as path:

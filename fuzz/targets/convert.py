@@ -12,6 +12,7 @@ from importlib import import_module
 
 from fuzz.kit import reading
 from fuzz.targets import conll, npz, svmlight
+from maxmargin.io import read_any
 
 #: The first byte of an input says which conversion it is.
 KINDS = {
@@ -26,7 +27,8 @@ def seeds() -> list[bytes]:
 
 
 def mutate(data: bytes, rng: random.Random) -> bytes:
-    return data[:1] + KINDS[data[:1]][0].mutate(data[1:], rng)
+    target = KINDS.get(data[:1], KINDS[b"c"])[0]
+    return data[:1] + target.mutate(data[1:], rng)
 
 
 @cache
@@ -40,8 +42,6 @@ def _command() -> Callable[[list[str]], int]:
 
 
 def run(data: bytes) -> None:
-    from maxmargin.io import read_any
-
     _, source, target = KINDS.get(data[:1], KINDS[b"c"])
     out, err = io.StringIO(), io.StringIO()
     with reading(data[1:], source) as path:

@@ -6,6 +6,7 @@ import random
 
 from fuzz import texts
 from fuzz.kit import reading
+from maxmargin.io import read_label_list
 
 TOKENS = (b"<label", b"</label>", b'name="', b"<labels>", b"</labels>", b"/>", b"<!DOCTYPE a [",
           b'<!ENTITY x "y">', b"&x;", b"&#0;", b"&#55296;", b"&amp;", b"<![CDATA[", b"]]>", b"<!--",
@@ -27,8 +28,6 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
 
 
 def run(data: bytes) -> None:
-    from maxmargin.io import read_label_list
-
     with reading(data, ".xml") as path:
         names = read_label_list(path)
     assert names and all(names) and len(set(names)) == len(names)

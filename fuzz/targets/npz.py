@@ -8,8 +8,11 @@ import struct
 import zipfile
 from typing import Any
 
+import numpy as np
+
 from fuzz.kit import reading
 from fuzz.mutate import mutate_bytes
+from maxmargin.io import read_npz
 
 TOKENS = (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"X.npy", b"y.npy", b"offsets.npy", b"<f8",
           b"<U4", b"|O", b">i2", b"True", b"(2, 2)", b"(4,)", b"shape", b"descr", b"<U0", b"|S9",
@@ -17,7 +20,6 @@ TOKENS = (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"X.npy", b"y.npy", b"off
 
 
 def seeds() -> list[bytes]:
-    import numpy as np
 
     X = np.arange(8.0).reshape(4, 2)
     offsets = np.array([0, 1, 4], dtype=np.uint64)
@@ -71,10 +73,6 @@ def _change(content: bytes, rng: random.Random) -> bytes:
 
 
 def run(data: bytes) -> None:
-    import numpy as np
-
-    from maxmargin.io import read_npz
-
     with reading(data, ".npz") as path:
         X, y = read_npz(path)
     rows = X if isinstance(X, list) else [X]

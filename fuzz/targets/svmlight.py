@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
+
 from fuzz import texts
 from fuzz.kit import reading
+from maxmargin.io import read_rankings, read_svmlight
 
 TOKENS = (b"qid:3", b"1:1", b"0:1", b"2:nan", b"3:-1e9", b"1,2", b"qid:", b"# x", b"\n1 1:1\n",
           b"134217729:1", b"99999999999:1", b"1:inf")  # fmt: skip
@@ -36,10 +39,6 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
 
 
 def run(data: bytes) -> None:
-    import numpy as np
-
-    from maxmargin.io import read_rankings, read_svmlight
-
     options = dict(MODES[len(data) % len(MODES)])
     queries = options.pop("queries", False)
     with reading(data, ".svm") as path:

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from maxmargin.io import (
+    SCHEMES,
+    check_tags,
+    convert_tags,
+    detect_scheme,
+    spans_to_tags,
+    tags_to_spans,
+)
+
 TOKENS = (b"B-NP", b"I-NP", b"E-NP", b"S-NP", b"L-X", b"U-X", b"O", b"B", b"I", b"-", b"B-", b"o",
           b"B-a-b", b"\n", b" ")  # fmt: skip
 
@@ -17,15 +26,6 @@ def seeds() -> list[bytes]:
 
 
 def run(data: bytes) -> None:
-    from maxmargin.io import (
-        SCHEMES,
-        check_tags,
-        convert_tags,
-        detect_scheme,
-        spans_to_tags,
-        tags_to_spans,
-    )
-
     lines = data.decode("utf-8", "replace").split("\n")
     sequences = [line.split() for line in lines if line.split()]
     scheme = detect_scheme(sequences)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from maxmargin.io import FeatureTemplate
+
 TOKENS = (b"w[0]", b"pos[-1]", b"lower(", b"shape(", b"short_shape(", b"prefix3(", b"suffix2(",
           b")", b"|", b"bias", b"ner", b"chunking", b"c2[1]", b"# x\n", b"[", b"]",
           b"prefix0(")  # fmt: skip
@@ -18,8 +20,6 @@ def seeds() -> list[bytes]:
 
 
 def run(data: bytes) -> None:
-    from maxmargin.io import FeatureTemplate
-
     text = data.decode("utf-8", "replace")
     try:
         template = FeatureTemplate.parse(text)

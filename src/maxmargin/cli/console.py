@@ -8,7 +8,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -66,12 +66,14 @@ class _Unheard:
             drop(self._stream)
 
 
-def guard_streams() -> None:
+@contextlib.contextmanager
+def guarded_streams() -> Iterator[None]:
     """See to it that closed streams neither break the work nor pass unnoticed.
 
     A number that a closed stream leaves free would be taken by the next file that is opened, and
     what is printed there would end up in that file: such numbers are taken first.
     """
+    kept = sys.stdout, sys.stderr
     taken = os.open(os.devnull, os.O_RDWR)
     while taken <= 2:
         taken = os.open(os.devnull, os.O_RDWR)
@@ -81,6 +83,10 @@ def guard_streams() -> None:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
     sys.stderr = cast("IO[str]", _Unheard(sys.stderr))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = kept
 
 
 def drop(stream: Any) -> None:

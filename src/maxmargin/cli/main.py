@@ -92,8 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ...
     SystemExit: 0
     """
-    console.guard_streams()
-    sys.exit(run(arguments))
+    with console.guarded_streams():
+        code = run(arguments)
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

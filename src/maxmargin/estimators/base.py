@@ -325,27 +325,19 @@ class BaseSVM(Hooks, BaseEstimator):
         check_is_fitted(self, "result_")
         return self._scorer(X, Y, sample_weight)(self.result_.w)
 
-    def save(self, path: str | os.PathLike[str]) -> list[str]:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which `maxmargin.load` reads.
 
-        Returns
-        -------
-        list of str
-            What the file does not hold: "callbacks", "the dual that warm_start keeps", "the state
-            of the online solver"; empty where nothing is lost. Of the first two, which somebody
-            asked for, a warning tells as well.
+        A file holds neither callbacks, nor the dual that `warm_start` keeps for the next fit, nor
+        the state of a solver between two calls of `partial_fit`. Where there is one, a warning
+        names what is left out.
         """
         check_is_fitted(self, "result_")
-        dropped = storage.left_out(self)
         save_estimator(path, self)
-        for name in ("callbacks", "the dual that warm_start keeps"):
-            if name in dropped:
-                warnings.warn(
-                    f"{os.fspath(path)!r} does not hold {name}: {dropped[name]}.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-        return list(dropped)
+        for name, meaning in storage.left_out(self).items():
+            warnings.warn(
+                f"{os.fspath(path)!r} does not hold {name}: {meaning}.", UserWarning, stacklevel=2
+            )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return (meta, arrays): parameters and fitted state, for a model file."""

@@ -100,6 +100,8 @@ class OnlineRun:
         self.state = state
         self.lam = lam
         self.result = result
+        #: Calls of partial_fit so far.
+        self.n_batches = 0
 
     def advance(self, problem: Problem) -> Result:
         """Make one pass over a batch; its record follows those of the earlier ones."""
@@ -110,6 +112,7 @@ class OnlineRun:
         elif problem.lam != self.lam:
             self.solver.adapt(problem, self.state, self.lam)
         self.lam = problem.lam
+        self.n_batches += 1
         self.solver.advance(problem, self.state, self.rng)
         w = self.solver.iterates(problem, self.state)[0][0].copy()
         n_calls, seconds = problem.n_oracle_calls, time.perf_counter() - started

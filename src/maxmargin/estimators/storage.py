@@ -116,8 +116,8 @@ def left_out(estimator: Any) -> dict[str, str]:
         dropped["callbacks"] = "they are code: set them again after loading"
     if estimator._memory is not None:
         dropped["the dual that warm_start keeps"] = "the next fit of the loaded model starts anew"
-    if estimator._online is not None:
-        dropped["the state of the online solver"] = (
+    if estimator._online is not None and estimator._online.n_batches > 0:
+        dropped["the state of partial_fit"] = (
             "partial_fit of the loaded model keeps the weights and starts its steps anew"
         )
     return dropped

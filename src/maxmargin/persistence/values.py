@@ -74,10 +74,11 @@ def encode_value(value: Any, where: str = "value") -> Any:
     if isinstance(value, np.generic):
         return _encode_scalar(value, where)
     if kind is np.ndarray and (value.dtype.kind in "USO" or value.dtype.name in DTYPES):
-        items = _encode_items(value.ravel().tolist(), where)
-        if value.dtype.kind in "US" and value.nbytes > _text_limit(items):
+        plain = value.ravel().tolist()
+        if value.dtype.kind in "US" and value.nbytes > _text_limit(plain):
             # Cells much wider than any text in them: a reader would not believe in them.
-            value = value.astype(value.dtype.kind)
+            value = np.array(plain, dtype=value.dtype.kind).reshape(value.shape)
+        items = _encode_items(plain, where)
         return _tagged("ndarray", items) | {"dtype": value.dtype.str, "shape": list(value.shape)}
     _refuse(value, where)
 

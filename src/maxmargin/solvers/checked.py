@@ -29,7 +29,7 @@ class Fields:
 
     Examples
     --------
-    >>> fields = Fields({"n_features_in_": 4, "has_bias": 1}, "fitted")
+    >>> fields = Fields({"n_features_in_": 4, "has_bias": 1, "more": 2}, "fitted")
     >>> fields.count("n_features_in_")
     4
     >>> fields.flag("has_bias")
@@ -37,7 +37,7 @@ class Fields:
     ValueError: fitted['has_bias'] must be True or False, got 1
     >>> fields.close()
     Traceback (most recent call last):
-    ValueError: fitted has 'has_bias', which nothing here knows
+    ValueError: fitted has 'more', which nothing here knows
     """
 
     def __init__(self, values: Any, where: str) -> None:

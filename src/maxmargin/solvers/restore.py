@@ -59,6 +59,8 @@ def restore(
     with _naming(name):
         fields = Fields(snapshot.meta, "it")
         told_solver, lam = fields.take("solver"), fields.number("lam")
+        if not isinstance(told_solver, str):
+            raise fields.refuse("solver", "a name", told_solver)
     if told_solver != solver.name:
         raise ValueError(f"{name} is of solver {told_solver!r:.80}, not of {solver.name!r}.")
     if lam != problem.lam:
