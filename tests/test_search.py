@@ -412,7 +412,10 @@ def test_the_fallback_follows_the_oracles():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ConvexHull(fallback="guess"), "fallback must be 'auto', 'profile' or 'k_best'"),
+        (
+            lambda: ConvexHull(fallback="guess"),
+            "fallback must be 'auto', 'profile', 'forb",
+        ),
         (lambda: ConvexHull(max_calls=1), "max_calls must be an integer >= 2, got 1"),
         (lambda: ConvexHull(max_k=2.5), "max_k must be an integer >= 1, got 2.5"),
         (lambda: Angular(tol=-1.0), "tol must be a number >= 0, got -1.0"),

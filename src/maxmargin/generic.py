@@ -356,6 +356,28 @@ def constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_bann
     """
 
 
+@generic_on_two
+def maximize_within(data, cost, i, theta, score_scale, cost_scale, forbid, require, outputs, at):
+    """Do as `maximize`, of the outputs without a part to forbid and with all those to require.
+
+    Both are frozensets of parts, as `output_parts` names them. Returns whether there is such an
+    output. (Python only.)
+    """
+
+
+@generic
+def output_parts(data, i, outputs, at):
+    """Return the parts of an output, a tuple. (Python only.)
+
+    No output has all the parts of another.
+    """
+
+
+@generic
+def can_require(data):
+    """Tell whether `maximize_within` knows what to require, not only what to forbid."""
+
+
 @generic_with_default
 def mix(data, i, left, left_at, right, right_at, share, outputs, at):
     """Write to (outputs, at) the output (1 - share) * left + share * right; return if it can.
@@ -374,9 +396,15 @@ def is_relaxed(kind: type) -> bool:
 def oracles(data, cost):
     """Return the names of the oracles that data with this cost have. (Python only.)
 
-    "weighted" is `maximize`, which all have; the others are "k_best", "constrained", "profile".
+    "weighted" is `maximize`, which all have; the others are "k_best", "constrained", "profile" and
+    "forbid", which is `maximize_within`.
     """
-    named = {"k_best": k_best, "constrained": constrained, "profile": profile}
+    named = {
+        "k_best": k_best,
+        "constrained": constrained,
+        "profile": profile,
+        "forbid": maximize_within,
+    }
     found = {name for name, oracle in named.items() if has(oracle, type(data), type(cost))}
     if "profile" in found:
         try:

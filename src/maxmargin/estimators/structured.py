@@ -71,7 +71,9 @@ class StructuredSVM(BaseSVM):
     ----------
     structure : object
         In plain Python: ``n_features``, ``joint_feature(x, y)``, ``maximize(x, w, y_true,
-        score_scale, cost_scale)`` and ``cost(y, y_true)``, see `maxmargin.structures.Structure`. Or
+        score_scale, cost_scale)`` and ``cost(y, y_true)``, see `maxmargin.structures.Structure`,
+        which also names what is optional (``forbid=`` makes surrogates other than "margin" exact;
+        ``outputs(x)`` is for `maxmargin.testing.check_structure`). Or
         compiled: ``data(X, Y)`` and ``decode(data, i, cells)``, see
         `maxmargin.structures.CompiledStructure`. Its attribute ``provides``, if it has one, names
         what else it can do for solvers that need it, such as "listed" (see `Solver.needs`). With

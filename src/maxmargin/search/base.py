@@ -22,7 +22,7 @@ class Search(Protocol):
 
     #: What the search is called, as ``search="..."``.
     name: str
-    #: The oracles it calls: of "weighted", "k_best", "constrained" and "profile".
+    #: The oracles it calls: of "weighted", "k_best", "constrained", "profile" and "forbid".
     needs: frozenset[str]
     #: The surrogates it is for: "any", or "slack" for slack rescaling alone.
     surrogates: str

@@ -7,8 +7,9 @@ from typing import Any
 from maxmargin.generic import has, is_relaxed, oracles, profile_levels, profile_price
 from maxmargin.search.base import Search
 from maxmargin.search.direct import Direct
-from maxmargin.search.hull import ConvexHull
+from maxmargin.search.hull import FALLBACKS, ConvexHull
 from maxmargin.search.profile import Profile
+from maxmargin.structures import UserData
 from maxmargin.surrogates import BetaScaling, GeneralizedScaling, SlackRescaling, Surrogate
 
 #: A profile that takes the time of more calls of the oracle than this loses to a hull search that
@@ -40,7 +41,7 @@ def best_search(data: Any, cost: Any) -> Any:
         return ConvexHull(integral=False)
     if "profile" in offered and profile_price(data, cost) <= DEAREST_PROFILE:
         return Profile()
-    return ConvexHull(integral=bool({"profile", "k_best"} & offered))
+    return ConvexHull(integral=not offered.isdisjoint(FALLBACKS))
 
 
 def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> None:
@@ -71,9 +72,12 @@ def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
             profile_levels(data, cost)
         except ValueError as error:
             return f"needs a profile, but {str(error).rstrip('.')}"
+    oracle = sorted(missing)[0]
+    if isinstance(data, UserData):
+        return f"needs the oracle {oracle!r}, which {type(data.structure).__name__} does not have"
     return (
-        f"needs the oracle {sorted(missing)[0]!r}, which {type(data).__name__} with "
-        f"{type(cost).__name__} does not have"
+        f"needs the oracle {oracle!r}, which {type(data).__name__} with {type(cost).__name__} "
+        "does not have"
     )
 
 

@@ -4,7 +4,8 @@ Every query of tilt lam finds a corner of the hull. From the best point c known 
 is that of the contour of psi at c or, if a neighbour of c lies above that contour's tangent, that
 of the edge between the two. Where no output lies above the line asked for, the maximum of psi over
 the hull is known: at c, or on the edge. On the edge it is the psi of no output, but a bound. The
-exact maximum then takes a profile or, by the k best at that tilt, all outputs above a lower line.
+exact maximum then takes a profile; or, by the k best at that tilt, all outputs above a lower line;
+or branches of the outputs, by their parts (branch.py).
 """
 
 from __future__ import annotations
@@ -48,12 +49,15 @@ from maxmargin.search.base import (
     remember,
     remembered,
 )
+from maxmargin.search.branch import Branching
 from maxmargin.search.points import (
+    ORDER,
     ROUNDING,
     TILT,
     TOP,
     G,
     H,
+    aim,
     best_below,
     best_level,
     best_share,
@@ -76,6 +80,10 @@ FEW_LEVELS = 20
 DEAREST_PROFILE = 200.0
 
 
+#: The oracles that lead on from the hull to the best output, the most reliable first.
+FALLBACKS = ("profile", "forbid", "k_best")
+
+
 @dataclass(frozen=True)
 class ConvexHull:
     """Search on the convex hull, for every surrogate; it needs the plain oracle only.
@@ -89,10 +97,11 @@ class ConvexHull:
     integral : bool, default=True
         Go on to the best output. False stops at the best corner; over a relaxation it is the
         fractional output, a mean of two, that is found in any case.
-    fallback : {"auto", "profile", "k_best"}, default="auto"
-        How: by the best output of each cost level, or by the k best outputs at the tilts where the
-        bound is. "auto" takes the profile if the structure has one that is not too dear, else the k
-        best; where there is neither, the search stops at the bound.
+    fallback : {"auto", "profile", "forbid", "k_best"}, default="auto"
+        How: by the best output of each cost level; by branches that forbid and require parts of
+        outputs; or by the k best outputs at the tilts where the bound is. "auto" takes the profile
+        if the structure has one that is not too dear, else the first of the others that it has;
+        where there is none, the search stops at the bound.
     warm : bool, default=True
         Start from outputs found in the last pass. This changes no maximum, but the number of calls.
     max_calls : int, default=100
@@ -101,6 +110,8 @@ class ConvexHull:
         Ask for so many best outputs at the most, 4 at first and then twice as many each time. With
         so many it goes on, at one tilt after the other, while each list brings the bound nearer to
         the best output by a tenth.
+    max_branches : int, default=1000
+        Give up after so many branches, with the bound that they have given.
 
     Examples
     --------
@@ -118,19 +129,21 @@ class ConvexHull:
     warm: bool = True
     max_calls: int = 100
     max_k: int = 64
+    max_branches: int = 1000
 
     name: ClassVar[str] = "hull"
     surrogates: ClassVar[str] = "any"
     needs_slack: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.fallback not in ("auto", "profile", "k_best"):
+        if self.fallback not in ("auto", *FALLBACKS):
             raise ValueError(
-                "ConvexHull: fallback must be 'auto', 'profile' or 'k_best', "
+                "ConvexHull: fallback must be 'auto', 'profile', 'forbid' or 'k_best', "
                 f"got {self.fallback!r}."
             )
         check_at_least("ConvexHull", "max_calls", self.max_calls, 2)
         check_at_least("ConvexHull", "max_k", self.max_k, 1)
+        check_at_least("ConvexHull", "max_branches", self.max_branches, 1)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -156,11 +169,13 @@ class ConvexHull:
             return HullSearch(core)
         fallback = self.fallback
         if fallback == "auto":
-            found = [name for name in ("profile", "k_best") if name in offered]
-            is_dear = len(found) == 2 and profile_price(data, cost) > DEAREST_PROFILE
-            fallback = found[is_dear] if found else ""
+            found = [name for name in FALLBACKS if name in offered]
+            is_dear = len(found) > 1 and profile_price(data, cost) > DEAREST_PROFILE
+            fallback = found[is_dear and found[0] == "profile"] if found else ""
         if fallback == "profile":
             return HullThenProfile(core, profile_levels(data, cost))
+        if fallback == "forbid":
+            return HullThenBranch(core, self.max_branches)
         return HullThenList(core, self.max_k) if fallback == "k_best" else HullSearch(core)
 
     def parameters(self) -> dict[str, Any]:
@@ -169,7 +184,7 @@ class ConvexHull:
 
 
 class HullCore(NamedTuple):
-    """What the three kinds of hull search share.
+    """What the kinds of hull search share.
 
     ``recall.numbers[i]`` is the largest cost in example i, 0 where it is not known.
     """
@@ -202,6 +217,13 @@ class HullThenList(NamedTuple):
     max_k: int
 
 
+class HullThenBranch(NamedTuple):
+    """Goes on by branches of the outputs."""
+
+    core: HullCore
+    max_branches: int
+
+
 class HullRoom(NamedTuple):
     """Room for one search: points met, which of them are the hull, and lines above all outputs.
 
@@ -217,8 +239,8 @@ class HullRoom(NamedTuple):
     more: Any  # of the fallback
 
 
-# Rows of HullRoom.points beside H and G; error is h without the shift of Micro-F1.
-ERROR, ORDER = 2, 3
+# A row of HullRoom.points beside H, G and ORDER: h without the shift of Micro-F1.
+ERROR = 2
 # Rows of HullRoom.ints.
 CHAIN, COUNTS = 0, 1
 # Places in the row of counts.
@@ -259,6 +281,7 @@ def _room(core: HullCore, problem: Any, more: Any) -> HullRoom:
 
 
 @implements(search_room, HullSearch)
+@implements(search_room, HullThenBranch)
 def _search_room(search, problem):
     return _room(search.core, problem, np.zeros(0))
 
@@ -280,11 +303,12 @@ def _list_search_room(search, problem):
 @implements(memory, HullSearch)
 @implements(memory, HullThenProfile)
 @implements(memory, HullThenList)
+@implements(memory, HullThenBranch)
 def _memory(search):
     return {**remembered(search.core.recall), "luck": search.core.luck}
 
 
-# -- where the three differ: when an output under the hull may be better than all corners ----------
+# -- where the kinds differ: when an output under the hull may be better than all corners ----------
 
 
 @generic
@@ -335,6 +359,18 @@ def _take_best_level(search, problem, i, desk, most, h, g):
         at = room.ints[COUNTS, N_POINTS] * room.stride
         profile_output(data, cost, i, theta, own, best, room.labels, at)
     return best >= 0, True, h, g
+
+
+@implements(_go_on, HullThenBranch)
+def _take_best_branch(search, problem, i, desk, most, h, g):
+    room = desk.room
+    n_points = room.ints[COUNTS, N_POINTS]
+    branching = Branching(problem, i, desk, room.points, n_points, room.labels)
+    is_best, h, g = branching.run(contour_tilt(problem.surrogate, h, g), search.max_branches)
+    is_written = branching.best >= n_points
+    if is_written:
+        room.labels[n_points * room.stride] = branching.outputs[branching.best]
+    return is_written, is_best, h, g
 
 
 @implements(_go_on, HullThenList)
@@ -399,26 +435,6 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
 
 
 @jitable
-def _aim(surrogate: Any, points: Any, chain: Any, n_chain: int) -> tuple[int, int, float]:
-    """Return the best corner, the neighbour above its tangent or -1, and the next tilt to ask."""
-    place = 0
-    for k in range(1, n_chain):
-        if points[ORDER, chain[k]] > points[ORDER, chain[place]]:
-            place = k
-    c = chain[place]
-    h, g = points[H, c], points[G, c]
-    lam = contour_tilt(surrogate, h, g)
-    for k in (place + 1, place - 1):
-        if 0 <= k < n_chain:
-            dh, dg = points[H, chain[k]] - h, points[G, chain[k]] - g
-            size = abs(h) + abs(h + dh) + lam * (abs(g) + abs(g + dg))
-            rise = dg if lam == math.inf else dh + lam * dg - ROUNDING * size
-            if rise > 0.0:
-                return c, chain[k], -dh / dg
-    return c, -1, lam
-
-
-@jitable
 def _limit(
     surrogate: Any, points: Any, lines: Any, n_lines: int, most: float, is_ratio: int
 ) -> tuple[float, float]:
@@ -437,6 +453,7 @@ def _limit(
 @implements(find, HullSearch)
 @implements(find, HullThenProfile)
 @implements(find, HullThenList)
+@implements(find, HullThenBranch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
     room, core = desk.room, search.core
@@ -460,7 +477,7 @@ def _find(search, problem, i, desk, outputs, at):
         elif new < n_seeds:
             copy_output(size, kept.labels, (new - 1) * kept.n_cells + start, labels, here)
         elif not is_written:
-            centre, other, lam = _aim(surrogate, points, chain, counts[N_CHAIN])
+            centre, other, lam = aim(surrogate, points, chain, counts[N_CHAIN])
             # A bound needs the largest cost, which is asked for once and for all.
             is_first = kept.numbers[i] == 0.0 and counts[N_LINES] == 0 and lam < math.inf
             is_first = is_first and not core.is_ratio

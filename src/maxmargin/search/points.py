@@ -17,8 +17,8 @@ from maxmargin.generic import order_value, psi, tilt
 ROUNDING = 1e-11
 
 
-# Rows of an array of points, and of one of lines h + tilt * g <= top.
-H, G = 0, 1
+# Rows of an array of points, ORDER being their `rank`; and of one of lines h + tilt * g <= top.
+H, G, ORDER = 0, 1, 3
 TILT, TOP = 0, 1
 
 
@@ -115,6 +115,26 @@ def best_share(surrogate: Any, points: Any, left: int, right: int) -> float:
         else:
             high = t
     return 0.5 * (low + high)
+
+
+@jitable
+def aim(surrogate: Any, points: Any, chain: Any, n_chain: int) -> tuple[int, int, float]:
+    """Return the best corner, the neighbour above its tangent or -1, and the next tilt to ask."""
+    place = 0
+    for k in range(1, n_chain):
+        if points[ORDER, chain[k]] > points[ORDER, chain[place]]:
+            place = k
+    c = chain[place]
+    h, g = points[H, c], points[G, c]
+    lam = contour_tilt(surrogate, h, g)
+    for k in (place + 1, place - 1):
+        if 0 <= k < n_chain:
+            dh, dg = points[H, chain[k]] - h, points[G, chain[k]] - g
+            size = abs(h) + abs(h + dh) + lam * (abs(g) + abs(g + dg))
+            rise = dg if lam == math.inf else dh + lam * dg - ROUNDING * size
+            if rise > 0.0:
+                return c, chain[k], -dh / dg
+    return c, -1, lam
 
 
 @kernel

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.generic import (
+    can_require,
     constrained,
     find,
     implements,
@@ -19,8 +20,10 @@ from maxmargin.generic import (
     margin_error,
     maximize,
     maximize_bounded,
+    maximize_within,
     mix,
     output_cost,
+    output_parts,
     output_size,
     potentials,
     profile,
@@ -36,8 +39,8 @@ class Query:
 
     Attributes
     ----------
-    kind : {"weighted", "k_best", "constrained", "profile"}
-        Which oracle.
+    kind : {"weighted", "k_best", "constrained", "profile", "forbid"}
+        Which oracle. "forbid" looked at some outputs only, as parts tell them apart.
     tilt : float
         What was asked for is the largest h + tilt * g; infinite: the largest g; NaN for a profile.
     low, high : float
@@ -47,8 +50,8 @@ class Query:
         Of the output that was found: of several, the one of largest psi; NaN where there is none.
     top : float
         h + tilt * g (g where the tilt is infinite) of no output exceeds it: of no other than those
-        listed, for the k best; of none in the angle, for a constrained query. -inf: there is no
-        (other) output. NaN for a profile.
+        listed, for the k best; of none in the angle, for a constrained query; of none that it
+        looked at, for "forbid". -inf: there is no (other) output. NaN for a profile.
     output : array or None
         The cells of the output found; None if the search did not ask the profile for it.
     points : array of shape (n, 2)
@@ -70,7 +73,8 @@ class Query:
         """Tell at which points (h, g) no output can be, by this answer alone.
 
         (No other than those listed, for the k best.) A profile excludes what is above the best
-        output of the nearest cost level.
+        output of the nearest cost level. An answer about some outputs only, "forbid", excludes no
+        point.
 
         Examples
         --------
@@ -80,6 +84,8 @@ class Query:
         array([False,  True])
         """
         h, g = np.broadcast_arrays(np.asarray(h, dtype=float), np.asarray(g, dtype=float))
+        if self.kind == "forbid":
+            return np.zeros(h.shape, dtype=bool)
         if self.kind == "profile":
             if len(self.points) == 0:
                 return np.zeros(h.shape, dtype=bool)
@@ -337,6 +343,30 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
     cells = [_cells(inner, i, outputs, at)] if is_there else []
     top = _value(tilt, *points[0]) if is_there else -math.inf
     data.log.add("constrained", tilt, points, cells, top, (low, high))
+    return is_there
+
+
+@implements(can_require, _TracedData)
+def _can_require(data):
+    return can_require(data.data)
+
+
+@implements(output_parts, _TracedData)
+def _output_parts(data, i, outputs, at):
+    return output_parts(data.data, i, outputs, at)
+
+
+@implements(maximize_within, _TracedData, _TracedCost)
+def _maximize_within(data, cost, i, theta, score_scale, cost_scale, forbid, require, outputs, at):
+    inner, price = data.data, cost.cost
+    is_there = maximize_within(
+        inner, price, i, theta, score_scale, cost_scale, forbid, require, outputs, at
+    )
+    points = [_measure(inner, price, i, theta, outputs, at)] if is_there else []
+    cells = [_cells(inner, i, outputs, at)] if is_there else []
+    tilt = _tilt(score_scale, cost_scale)
+    top = _value(tilt, *points[0]) if is_there else -math.inf
+    data.log.add("forbid", tilt, points, cells, top)
     return is_there
 
 

@@ -141,8 +141,8 @@ def run(
         warnings.warn(
             f"{solver.name} stopped after {result.n_iter} passes at relative gap "
             f"{result.relative_gap:.3g}, above tol={tol:g}, because the search only bounds the "
-            f"losses: {relative(result.search_gap, result.primal):.3g} of it is that bound. Choose "
-            "an exact search or oracle, the relaxed objective, or accept a larger tol.",
+            f"losses{_bound_share(result)}. Choose an exact search or oracle (a structure of your "
+            "own: maximize with forbid), the relaxed objective, or accept a larger tol.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -158,12 +158,23 @@ def run(
     if solver.minimizes and status in ("max_iter", "time_budget") and result.is_certified:
         warnings.warn(
             f"{solver.name} stopped after {result.n_iter} passes ({status}) at relative gap "
-            f"{result.relative_gap:.3g}, above tol={tol:g}: raise max_iter or time_budget, lower "
-            "C, or accept a larger tol.",
+            f"{result.relative_gap:.3g}, above tol={tol:g}{_bound_share(result)}: raise max_iter "
+            "or time_budget, lower C, or accept a larger tol.",
             ConvergenceWarning,
             stacklevel=3,
         )
     return result, loop.state
+
+
+def _bound_share(result: Result) -> str:
+    """Say how much of the gap is a bound of the search, which no training takes off."""
+    share = relative(result.search_gap, result.primal)
+    if share <= 1e-9:  # rounding
+        return ""
+    return (
+        f"; {share:.3g} of the gap ({share / result.relative_gap:.0%} of it) is the bound of the "
+        "search, which further passes may not take off"
+    )
 
 
 class _TimeIsUpError(Exception):

@@ -47,9 +47,11 @@ class Structure(Protocol):
     plain objects too) and must not be changed once they were returned. Methods are called with
     positional arguments and must be functions of these alone.
 
-    Optional: ``is_exact = False``, where `maximize` may miss the best output, so that a fit has no
-    certificate; and the methods ``k_best``, ``constrained`` and ``profile`` of user_oracles.py,
-    for searches that need them.
+    Optional: ``outputs(x)``, the list of all outputs, which `maxmargin.testing.check_structure`
+    asks for; ``is_exact = False``, where `maximize` may miss the best output, so that a fit has no
+    certificate; and the oracles of user_oracles.py, for searches that need them: the methods
+    ``k_best``, ``constrained`` and ``profile``, or the arguments ``forbid`` and ``require`` of
+    `maximize` with the method ``parts``.
     """
 
     #: Number of weights: an attribute or a method without arguments.

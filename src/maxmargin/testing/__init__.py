@@ -14,6 +14,7 @@ from __future__ import annotations
 from maxmargin.testing.clouds import cloud_problem
 from maxmargin.testing.costs import check_cost
 from maxmargin.testing.exact import Optimum, optimum
+from maxmargin.testing.oracles import check_oracles
 from maxmargin.testing.outputs import all_outputs
 from maxmargin.testing.solvers import check_solver
 from maxmargin.testing.structures import check_structure
@@ -24,6 +25,7 @@ __all__ = [
     "Optimum",
     "all_outputs",
     "check_cost",
+    "check_oracles",
     "check_solver",
     "check_structure",
     "check_surrogate",

@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.generic import (
+    can_require,
     constrained,
     k_best,
     k_best_room,
     margin_error,
+    maximize_within,
     n_weights,
     oracles,
     output_cost,
+    output_parts,
     output_size,
     output_sizes,
     potentials,
@@ -47,7 +50,13 @@ class Listed(NamedTuple):
         return h, output_cost(self.data, self.cost, self.i, outputs, at)
 
 
-def check_oracles(data: Any, cost: Any, outputs: OutputSource | None = None, seed: int = 0) -> None:
+def check_oracles(
+    data: Any,
+    cost: Any,
+    outputs: OutputSource | None = None,
+    seed: int = 0,
+    max_examples: int | None = None,
+) -> None:
     """Check the oracles that data with a cost declare (`maxmargin.generic.oracles`).
 
     Each is asked at random potentials and, for ties, at potentials that are all zero, and compared
@@ -55,9 +64,13 @@ def check_oracles(data: Any, cost: Any, outputs: OutputSource | None = None, see
 
     Parameters
     ----------
-    data, cost : what the functions of `maxmargin.generic` take
+    data, cost : what the functions of `maxmargin.generic` take; for a structure in plain Python
+        ``UserData(structure, X, Y)`` and ``OwnCost()`` of `maxmargin.structures` (`check_structure`
+        makes them, and checks the oracles too)
     outputs : as for `all_outputs`
     seed : int
+    max_examples : int or None
+        Only the first so many examples are looked at; None for all.
 
     Raises
     ------
@@ -73,7 +86,7 @@ def check_oracles(data: Any, cost: Any, outputs: OutputSource | None = None, see
     """
     rng = np.random.default_rng(seed)
     offered = oracles(data, cost)
-    for i in range(len(output_sizes(data))):
+    for i in range(len(output_sizes(data)))[:max_examples]:
         for scale in (1.0, 0.0, 30.0):
             listed = _listed(data, cost, i, scale * rng.normal(size=int(n_weights(data))), outputs)
             if "k_best" in offered:
@@ -83,6 +96,8 @@ def check_oracles(data: Any, cost: Any, outputs: OutputSource | None = None, see
                 _check_profile(listed)
             if "constrained" in offered:
                 _check_constrained(listed, rng)
+            if "forbid" in offered:
+                _check_forbid(listed, rng)
 
 
 def _listed(data: Any, cost: Any, i: int, w: np.ndarray, outputs: OutputSource | None) -> Listed:
@@ -118,8 +133,9 @@ def _check_k_best(listed: Listed, k: int, rng: np.random.Generator) -> None:
             f"the {k} best outputs of example {i} have the values {expected}, but k_best found "
             f"{found}.",
         )
-        distinct = {tuple(cells[rank * size : (rank + 1) * size]) for rank in range(count)}
-        require(len(distinct) == count, f"k_best returned an output of example {i} twice.")
+        found_cells = [list(cells[rank * size : (rank + 1) * size]) for rank in range(count)]
+        is_new = [row not in found_cells[:rank] for rank, row in enumerate(found_cells)]
+        require(all(is_new), f"k_best returned an output of example {i} twice.")
 
 
 def _check_profile(listed: Listed) -> None:
@@ -174,3 +190,56 @@ def _check_constrained(listed: Listed, rng: np.random.Generator) -> None:
                         abs(value - best) <= 1e-9 * (1.0 + abs(best)),
                         f"constrained found {value:.9g} for example {i}, but {best:.9g} is best.",
                     )
+
+
+def _check_forbid(listed: Listed, rng: np.random.Generator) -> None:
+    data, cost, i, theta = listed[:4]
+    parts = [output_parts(data, i, row, 0) for row in listed.rows]
+    _check_parts(listed, parts)
+    sets = [frozenset(each) for each in parts]
+    everything = list(dict.fromkeys(part for each in parts for part in each))
+    cells = _cells(listed, 1)
+    for trial in range(8):
+        # What one output has is required in part, and of the rest something is forbidden; in the
+        # last trials of all parts, so that there may be no output left.
+        own = sets[rng.integers(len(sets))] if trial < 6 else frozenset()
+        forbid = frozenset(p for p in everything if p not in own and rng.random() < 0.3)
+        needed = frozenset(
+            p for p in everything if p not in forbid and (p in own or trial >= 6)
+            and rng.random() < 0.3
+        ) if can_require(data) else frozenset()  # fmt: skip
+        a, b = (0.0, 1.0) if trial == 0 else (1.0, rng.exponential())
+        try:
+            found = maximize_within(data, cost, i, theta, a, b, forbid, needed, cells, 0)
+        except ValueError as error:
+            raise AssertionError(str(error)) from error
+        fits = np.array([needed <= own and forbid.isdisjoint(own) for own in sets])
+        limits = f"forbid={set(forbid)!r}" + (f", require={set(needed)!r}" if needed else "")
+        require(
+            bool(found) == bool(fits.any()),
+            f"maximize with {limits} found {'an output' if found else 'None'} for example {i}, but "
+            f"{int(fits.sum())} outputs are left.",
+        )
+        if found:
+            best = (a * listed.h + b * listed.g)[fits].max()
+            value = float(np.dot((a, b), listed.point(cells, 0)))
+            require(
+                abs(value - best) <= 1e-9 * (1.0 + abs(best)),
+                f"maximize with {limits} found {value:.9g} for example {i}, but {best:.9g} is "
+                "best.",
+            )
+
+
+def _check_parts(listed: Listed, parts: list[tuple[Any, ...]]) -> None:
+    """Parts must tell outputs apart; where only forbid is known, by a part that is not there."""
+    sets = [frozenset(each) for each in parts]
+    is_binary = bool(can_require(listed.data))
+    for k, own in enumerate(sets):
+        for other in range(len(sets)):
+            clash = own == sets[other] if is_binary else own <= sets[other]
+            require(
+                k == other or not clash,
+                f"output {listed.rows[other][0].value!r} of example {listed.i} has all the parts "
+                f"of {listed.rows[k][0].value!r}: parts must tell outputs apart"
+                + ("." if is_binary else ", and without require none may have all of another's."),
+            )

@@ -82,8 +82,17 @@ def _of_ranking(data: RankingData, i: int) -> np.ndarray:
 def _of_user(data: UserData, i: int) -> np.ndarray:
     lister = getattr(data.structure, "outputs", None)
     if not callable(lister):
-        raise _unlisted(data.structure)
-    return _boxed(list(lister(data.X[i])))
+        kind = type(data.structure).__name__
+        raise TypeError(
+            f"The check compares with the list of all outputs, but {kind} has no method "
+            "outputs(x) that lists those of an input. Give it one (training does not need it), or "
+            "pass outputs=: a function of the example's number, or one list of outputs for each "
+            "example."
+        )
+    listed = list(lister(data.X[i]))
+    if not listed:
+        raise ValueError(f"outputs(x) of the structure lists nothing for example {i}.")
+    return _boxed(listed)
 
 
 def _boxed(listed: Sequence[Any]) -> np.ndarray:
@@ -95,7 +104,7 @@ def _boxed(listed: Sequence[Any]) -> np.ndarray:
 def _unlisted(structure: Any) -> ValueError:
     return ValueError(
         f"outputs must say what the outputs of {type(structure).__name__} are: a function of the "
-        "example's number, or one list an example."
+        "example's number, or one list of outputs for each example."
     )
 
 

@@ -30,6 +30,7 @@ from maxmargin.structures.user import predict_one, same
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing._require import require
 from maxmargin.testing.listed import check_listed
+from maxmargin.testing.oracles import check_oracles
 from maxmargin.testing.outputs import OutputSource, all_outputs
 
 # Of the size of what is summed: far above rounding, far below a mistake.
@@ -78,8 +79,9 @@ def check_structure(
     The best output is the best of the list, for several scales of score and cost; margin errors are
     linear in w, and zero at the truth; they, `add_difference` and `difference_potentials` tell of
     the same joint features; the cost is >= 0, and 0 at the truth; nothing is changed that should
-    not be; where there are functions on lists of outputs they agree with those on single ones;
-    compiled code gives the numbers that Python gives.
+    not be; where there are functions on lists of outputs they agree with those on single ones; the
+    oracles that a structure in plain Python has besides are right (`check_oracles`); compiled code
+    gives the numbers that Python gives.
 
     Parameters
     ----------
@@ -90,8 +92,9 @@ def check_structure(
     cost : PartCost, WholeCost or a NamedTuple of your own
         For data: the second argument of `maximize` and `output_cost`.
     outputs : callable or sequence, or None
-        ``outputs(i)`` or ``outputs[i]`` lists all outputs of example i. None asks the structure's
-        method ``outputs(x)``, and knows those of classes and chains.
+        ``outputs(i)`` or ``outputs[i]`` lists all outputs of example i. None asks the structure for
+        its method ``outputs(x)``, which only this check needs, and knows those of classes and
+        chains.
     max_examples : int
         Only the first so many examples are looked at.
     compile : bool
@@ -134,6 +137,8 @@ def check_structure(
             )
         if isinstance(data, UserData):
             _check_prediction(case, rng)
+    if isinstance(data, UserData):
+        check_oracles(data, cost, outputs, seed, max_examples)
     if compile and isinstance(data, tuple) and isinstance(cost, tuple):
         _check_compiled(data, cost, len(sizes), rng)
 
