@@ -28,6 +28,7 @@ TOPICS = (
     "ranking_inference",
     "ranking_training",
     "ranking_solvers",
+    "tolerance",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import maxmargin
+from maxmargin._compiling import compiling_watched
 from maxmargin.cli.main import run
-from maxmargin.cli.progress import told_of_compiling
 from maxmargin.io import (
     FeatureTemplate,
     convert_tags,
@@ -387,14 +387,14 @@ def test_warmup_leaves_nothing_to_compile(cli):
     assert all(row["compiled"] == 0 for row in found["compiled"])
     rng = np.random.default_rng(1)
     write_npz("noise.npz", rng.normal(size=(60, 4)), rng.integers(5, size=60))
-    with told_of_compiling(print) as count:
+    with compiling_watched() as watch:
         arguments = ["--C", "100", "--tol", "1e-4", "-m", "a.mm", "-q"]
         cli("train", "multiclass", "noise.npz", "--dev", "noise.npz", *arguments)
         cli("evaluate", "a.mm", "noise.npz")
         scheme = ["--scheme", "iob2", "--dev", "test.conll"]
         cli("train", "chain", "train.conll", *scheme, *arguments)
         cli("predict", "a.mm", "test.conll")
-    assert count.compiled == 0
+    assert watch.compiled == 0
 
 
 def test_compiled_code_is_found_again_by_every_command():
@@ -406,7 +406,7 @@ def test_compiled_code_is_found_again_by_every_command():
 
 def test_info_lists_the_registries(cli):
     found = json.loads(cli("info", "--json")[0])
-    assert found["available"]["solvers"] == list(maxmargin.SOLVERS)
+    assert found["available"]["solvers"] == ["auto", *maxmargin.SOLVERS]
     assert found["versions"]["maxmargin"] == maxmargin.__version__
     out, _ = cli("info")
     assert "bcfw" in out and "Cache" in out

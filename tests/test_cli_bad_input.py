@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import re
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pytest
 
 import maxmargin
+from maxmargin.cli import console
 from maxmargin.cli.main import run
 from maxmargin.io import FeatureTemplate, read_conll, read_npz, read_svmlight, write_npz
 from maxmargin.persistence import read, write
@@ -205,7 +211,7 @@ def test_a_held_out_file_without_labels(refused, folder):
         ({"X": X[:, :0]}, "feature"),
         ({"X": X[:, 0]}, "two axes"),
         ({"X": X.astype(object)}, "not an npz file of plain arrays"),
-        ({"X": np.full((4, 2), "a")}, "could not convert string to float"),
+        ({"X": np.full((4, 2), "a")}, "X.npy: it holds '<U1'; expected booleans"),
         ({"y": Y[:3]}, "y has shape (3,) but X has 4 rows"),
         ({"y": np.zeros(4)}, "one class"),
         ({"y": Y + 0.5}, "Unknown label type: continuous"),
@@ -254,13 +260,12 @@ def test_npz_without_labels(refused):
     [
         ("0 1:1\n1 2:1 1:3\n", "bad.svm, line 2: the index of '1:3' does not exceed"),
         ("0 1:1\n1 2:1 2:3\n", "bad.svm, line 2: the index of '2:3' does not exceed"),
-        ("0 1:1\n1 2:nan\n", "bad.svm, line 2"),
         ("0 1:1\n1 2:inf\n", "bad.svm, line 2: the value of '2:inf' is not finite"),
         ("0 1:1\nx 2:1\n", "bad.svm, line 2: the label 'x'"),
         ("", "holds no sample"),
         ("0\n1\n", "feature"),
     ],
-    ids=["unsorted", "duplicate", "nan", "infinite", "label", "empty", "zero features"],
+    ids=["unsorted", "duplicate", "infinite", "label", "empty", "zero features"],
 )
 def test_svmlight_files(refused, folder, text, said):
     (folder / "bad.svm").write_text(text)
@@ -315,7 +320,7 @@ def test_model_files(refused, folder, model, command):
         "foreign": "not a maxmargin file",
         "newer": "newer maxmargin",
         "damaged": "damaged model file",
-        "none": "No such file",
+        "none": "no such file: none.mm",
     }.items():
         found = refused(command, f"{name}.mm", *file)
         assert said in found
@@ -411,3 +416,147 @@ def test_other_errors_are_not_hidden(monkeypatch):
     monkeypatch.setattr("maxmargin.io.read_conll", broken)
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         run(TRAIN)
+
+
+# -- pipes and streams -----------------------------------------------------------------------------
+
+
+def in_new_process(*arguments, **options):
+    """Run a command whose streams are what is asked for."""
+    home = os.pathsep.join(path for path in sys.path if path)
+    code = f"from maxmargin.cli import main; main({list(arguments)})"
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": home}, **options
+    )
+
+
+def test_stdin_is_a_file_and_so_is_stderr(folder):
+    options = ["--format", "npz", "--output-format", "svmlight", "--json"]
+    content = (folder / "good.npz").read_bytes()
+    done = in_new_process("convert", "/dev/stdin", "/dev/stderr", *options, input=content)
+    assert done.returncode == 0 and done.stderr == b"0 1:1\n1 2:1\n0 1:1 2:0.5\n1 1:0.5 2:1\n"
+    assert b'"samples": 4' in done.stdout
+
+
+@pytest.fixture
+def pipe(folder):
+    """Make a pipe with a name, which holds what is given."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes with names")
+
+    def make(name, content):
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+        threading.Thread(target=(folder / name).write_bytes, args=(content,), daemon=True).start()
+        return name
+
+    return make
+
+
+def test_pipes_are_looked_at_twice(pipe, model, capsys):
+    capsys.readouterr()
+    predicted = [f"{line} {line.split()[2]}" if line else "" for line in CONLL.splitlines()]
+    for content in (CONLL.encode(), gzip.compress(CONLL.encode())):
+        assert run(["predict", model, pipe("pipe", content)]) == 0
+        assert capsys.readouterr().out.splitlines()[: len(predicted)] == predicted
+    assert run(["predict", model, pipe("pipe", b"the DT\ncat\n")]) == 2
+    said = "Error: pipe, line 2: expected 2 columns as on line 1, got 1: 'cat'\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("content", [b"0 1:1\n1 2:1\n", b"0 qid:1 1:1\n1 qid:1 2:1\n"])
+def test_convert_reads_pipes(pipe, content):
+    assert run(["convert", pipe("pipe.svm", content), "out.npz"]) == 0
+    X, y = read_npz("out.npz")
+    assert np.array_equal(np.vstack(X), np.eye(2)) and np.ravel(y).tolist() == [0, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="descriptors are closed in a child process")
+def test_streams_that_are_closed(monkeypatch):
+    """Results that cannot be printed are an error; what is said on stderr may go unheard."""
+    done = in_new_process("--version", preexec_fn=lambda: os.close(1))
+    assert done.returncode == 2 and done.stderr.startswith(b"Error: stdout is closed")
+    done = in_new_process("--version", preexec_fn=lambda: (os.close(0), os.close(2)))
+    assert done.returncode == 0 and done.stdout.startswith(b"maxmargin ")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", buffering=1) as gone:
+        monkeypatch.setattr("sys.stderr", console._Unheard(gone))
+        assert run([*TRAIN[:4], "c.mm"]) == 0
+    assert maxmargin.load("c.mm").result_.status == "converged"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
+def test_a_full_disk_is_said():
+    with open("/dev/full", "wb") as full:
+        done = in_new_process("--version", stdout=full)
+    assert done.returncode == 2 and done.stderr == b"Error: [Errno 28] No space left on device\n"
+
+
+# -- names of files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "chain", "none.x", "--format", "conll"],
+        ["train", "multiclass", "none.x", "--format", "svmlight"],
+        ["train", "ranking", "none.x", "--format", "svmlight"],
+        ["train", "multiclass", "none.x", "--format", "npz"],
+        ["train", "multilabel", "none.x", "--format", "arff", "--labels", "1"],
+        ["convert", "none.x", "a.npz", "--format", "svmlight"],
+        ["convert", "none.x", "a.conll", "--format", "conll"],
+        ["predict", "none.x", "good.conll"],
+        ["inspect", "none.x"],
+        [*TRAIN, "--dev", "none.x"],
+    ],
+    ids=" ".join,
+)
+def test_files_that_do_not_exist(refused, arguments):
+    assert refused(*arguments) == "no such file: none.x"
+
+
+def test_extensions_that_are_unknown(refused, folder, model):
+    for arguments in (["train", "chain", "a.data"], ["convert", "a.data", "a.npz"]):
+        assert "--format" in refused(*arguments)
+    assert "--output-format" in refused("convert", "good.svm", "a.data")
+    assert "--format='xml' is none that is converted" in refused(
+        "convert", "good.svm", "a.npz", "--format", "xml"
+    )
+    (folder / "good.data").write_text(CONLL)
+    assert run(["predict", model, "good.data"]) == 0
+    assert run(["predict", model, "good.data", "--format", "conll"]) == 0
+
+
+def test_files_of_another_format_than_the_model_had(refused, folder, model, capsys):
+    found = refused("predict", model, "good.svm")
+    assert "was trained from a CoNLL file; good.svm is svmlight. If it is CoNLL, --format" in found
+    assert run(["train", "multiclass", "good.svm", "-m", "b.mm", "-q"]) == 0
+    assert "if that is not CoNLL, --format svmlight" in refused("predict", "b.mm", "good.conll")
+    capsys.readouterr()
+    assert run(["predict", "b.mm", "good.svm"]) == 0
+    expected = capsys.readouterr().out
+    (folder / "good.txt").write_bytes((folder / "good.svm").read_bytes())
+    assert run(["predict", "b.mm", "good.txt", "--format", "svmlight"]) == 0
+    assert run(["convert", "good.svm", "same.npz"]) == 0
+    capsys.readouterr()
+    assert run(["predict", "b.mm", "same.npz"]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_a_wide_file_is_not_made_dense(refused, folder):
+    (folder / "wide.svm").write_text("1 100000000:1\n")
+    assert "wide.svm: 1 rows of 100000000 columns would take 0.8 GB" in refused(
+        "convert", "wide.svm", "out.npz"
+    )
+
+
+def test_missing_values_reach_the_estimator(refused, folder):
+    (folder / "bad.svm").write_text("0 1:1\n1 2:nan\n")
+    found = refused("train", "multiclass", "bad.svm", "--model", "a.mm", "-q")
+    assert "NaN" in found
+
+
+def test_a_model_is_no_pipe(refused):
+    assert "--model: /dev/null is not a regular file" in refused(*TRAIN[:4], "/dev/null", "-q")

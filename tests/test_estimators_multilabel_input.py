@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maxmargin import MultilabelSVM
 from maxmargin.costs import ClassWeighted, Hamming, InstanceF1, ZeroOne
 from maxmargin.estimators.label_matrix import SetForm, label_matrix
 from maxmargin.estimators.labels import Labels
@@ -105,7 +106,30 @@ def test_labels_nowhere_on_and_nowhere_off():
         ([["a"], [["b"]]], {}, TypeError, r"Y\[1\] has a list as a label"),
         ([["a"], [None]], {}, ValueError, r"A label of Y\[1\] is None"),
         ([["a"], ["b", "b"]], {}, ValueError, r"Y\[1\] has the label 'b' twice"),
-        ([[0, 1, 1], [0, 0, 1]], {}, ValueError, r"Y\[0\] has the label 1 twice.*must be an array"),
+        (
+            [[0, 1], [1, 0]],
+            {},
+            ValueError,
+            r"ambiguous: \[0, 1\] may be the set of the labels",
+        ),
+        (
+            [[0], [1]],
+            {},
+            ValueError,
+            r"the label 0 .* np.array\(Y\), .* \[set\(labels\) for",
+        ),
+        ([(0, 1), (1, 0)], {}, ValueError, "Y is ambiguous"),
+        ([[-1, 0], [1, 0]], {}, ValueError, "Y is ambiguous"),
+        ([[0.0, 1.0], [1.0, 0.0]], {}, ValueError, "Y is ambiguous"),
+        (list(np.eye(2, dtype=int)), {}, ValueError, r"Y is ambiguous: \[1, 0\]"),
+        (np.array([[0, 1], [1, 0]], dtype=object), {}, ValueError, "Y is ambiguous"),
+        ([[0, 1], [1, 0]], {"classes": [1, 0]}, ValueError, "Y is ambiguous"),
+        (
+            [[0, 1, 1], [0, 0, 1]],
+            {"classes": "ab"},
+            ValueError,
+            "3 columns but there are 2",
+        ),
         ([[], []], {}, ValueError, "Y has no label in any of its sets"),
         ([["a"]], {}, ValueError, "X has 2 samples but Y has 1 label sets"),
         (
@@ -130,6 +154,56 @@ def test_labels_nowhere_on_and_nowhere_off():
 def test_bad_label_sets_are_refused(Y, options, error, message):
     with pytest.raises(error, match=message):
         label_matrix(Y, 2, **options)
+
+
+@pytest.mark.parametrize(
+    ("Y", "options"),
+    [
+        ([[0, 1, 1], [0, 0, 1]], {}),  # no set has a label twice
+        ([(0, 1, 1), (0, 0, 1)], {}),
+        ([[1, 1], [0, 1]], {}),
+        ([[True, False], [False, True]], {}),
+        ([[0, 1], [1, 0]], {"classes": ["a", "b"]}),
+        ([[0, 1], [-1, 0]], {"classes": [0, 1]}),
+        ([[0, 1], [1, 0]], {"labels": Labels("ab")}),
+        ([[0, 1], [1, 0]], {"labels": Labels([0, 1]), "form": SetForm("dense")}),
+    ],
+)
+def test_lists_that_can_only_be_rows_of_a_matrix(Y, options):
+    found = label_matrix(Y, 2, **options)
+    assert found.form.kind == "dense"
+    np.testing.assert_array_equal(found.cells, np.array(Y, dtype=int))
+
+
+@pytest.mark.parametrize(
+    ("Y", "options"),
+    [
+        ([[0, 1], [1]], {}),
+        ([[0, 1], []], {}),
+        ([[0, 1], [1, 2]], {}),
+        ([["0", "1"], ["1", "0"]], {}),
+        ([{0, 1}, {1}], {}),
+        ([{0, 1}, {0, 1}], {}),
+        ([(0,), (1,)], {}),  # as `predict` returns them
+        ([[0, 1], [1, 0]], {"classes": [0, 1, 2]}),
+        ([[0], [1]], {"classes": [0, 1]}),
+        ([[0, 1], [1, 0]], {"labels": Labels([0, 1]), "form": SetForm("sets")}),
+    ],
+)
+def test_lists_that_can_only_be_label_sets(Y, options):
+    found = label_matrix(Y, 2, **options)
+    assert found.form.kind == "sets"
+    names = found.labels.classes.tolist()
+    assert [{names[j] for j in np.flatnonzero(row)} for row in found.cells] == list(map(set, Y))
+
+
+def test_a_fitted_model_reads_lists_as_it_was_fitted():
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    matrix = MultilabelSVM(random_state=0).fit(X, np.array([[0, 1], [1, 0], [1, 1]]))
+    sets = MultilabelSVM(random_state=0).fit(X, [{1}, {0}, {0, 1}])
+    assert matrix.score(X[:2], [[0, 1], [1, 0]]) == 1.0
+    assert sets.score(X[:2], [[1], [0]]) == 1.0 and sets.score(X[2:], [[0, 1]]) == 1.0
+    assert isinstance(matrix.predict(X), np.ndarray) and sets.predict(X[:1]) == [(1,)]
 
 
 # -- edges and inference -------------------------------------------------------------------------

@@ -103,8 +103,6 @@ def test_gzip_and_read_any(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("1,?,3,0,1,0", "line 11, attribute 'loud ness': the value is missing"),
-        ("1,2,3,?,1,0", "line 11, attribute 'plain': the value is missing"),
         ("1,2,3,0,1,0\n1,x,3,0,1,0", "line 12, attribute 'loud ness': expected a number, got 'x'"),
         ("1,nan,3,0,1,0", "attribute 'loud ness': expected a number, got 'nan'"),
         ("1,1_0,3,0,1,0", "attribute 'loud ness': expected a number, got '1_0'"),
@@ -135,7 +133,6 @@ def test_bad_dense_rows(rows, message, tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("{0 1}\n{1 ?}", "line 12, attribute 'loud ness': the value is missing"),
         ("{0 1}\n{1 x}", "line 12, attribute 'loud ness': expected a number, got 'x'"),
         ("{3 2}", "line 11, attribute 'plain': the value must be 0 or 1, got 2"),
         ("{}\n{0 3}\n{4 0.5}", "line 13, attribute 'a': the label must be 0 or 1, got 0.5"),
@@ -259,6 +256,27 @@ def test_round_trip(tmp_path_factory, data):
         assert (dense(back.X) == X).all() and (dense(back.Y) == Y).all()
 
 
+def test_missing_features_are_nan_and_come_back(tmp_path):
+    dense = read("1,?,3,?,1,0")
+    assert np.isnan(dense.X[0, [1, 3]]).all() and dense.X[0, [0, 2]].tolist() == [1, 3]
+    sparse = read("{0 1}\n{1 ?, 3 ?}", header=HEADER.replace("{1,0}", "{0,1}"))
+    assert np.isnan(sparse.X[1].data).all() and sparse.X[1].indices.tolist() == [1, 3]
+    for data in (dense, sparse):
+        write_arff(tmp_path / "a.arff", data.X, data.Y)
+        again = read_arff(tmp_path / "a.arff", -2)
+        X, back = (m.toarray() if data is sparse else m for m in (data.X, again.X))
+        assert np.array_equal(X, back, equal_nan=True) and type(again.X) is type(data.X)
+
+
+def test_values_that_are_not_declared():
+    header = "@attribute x {0}\n@attribute y {1}\n@data\n"
+    assert read_arff(io.StringIO(header + "0,1")).X.tolist() == [[0, 1]]
+    with pytest.raises(ValueError, match="line 4, attribute 'x': the value must be 0, got 1"):
+        read_arff(io.StringIO(header + "1,1"))
+    with pytest.raises(ValueError, match="line 5, attribute 'y': the value must be 1, got 0"):
+        read_arff(io.StringIO(header + "0,1\n0,0"))
+
+
 def test_write_without_labels(tmp_path):
     write_arff(tmp_path / "a.arff", [[1, 2], [3, 4]])
     data = read_arff(tmp_path / "a.arff")
@@ -268,7 +286,7 @@ def test_write_without_labels(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"X": [[1.0, np.nan]]}, "X[0, 1] is nan, which is not a finite number"),
+        ({"X": [[1.0, np.inf]]}, "X[0, 1] is inf, which is not a finite number"),
         ({"X": [1.0]}, "X must hold samples and features in two dimensions, got (1,)"),
         ({"Y": [[1], [0]]}, "Y must be an indicator matrix of 1 rows, as X, got (2, 1)"),
         ({"Y": [[0, 2]]}, "Y[0, 1] is 2; expected 0, 1 or -1"),

@@ -42,7 +42,7 @@ def test_svmlight_labels():
         ("1 1:1\n\n1 1:one\n", {}, "line 3: expected index:number, got '1:one'"),
         ("1 1:1\n1 2\n", {}, "line 2: expected index:number, got '2'"),
         ("1 1:1\n1 x:2\n", {}, "line 2: expected index:number, got 'x:2'"),
-        ("1 1:nan\n", {}, "line 1: expected index:number, got '1:nan'"),
+        ("1 1:nana\n", {}, "line 1: expected index:number, got '1:nana'"),
         ("# c\n1 1:inf\n", {}, "line 2: the value of '1:inf' is not finite"),
         ("1 3:1 2:1\n", {}, "line 1: the index of '2:1' does not exceed the one before, 3"),
         ("1 3:1 3:1\n", {}, "line 1: the index of '3:1' does not exceed"),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin.io import conll_width, read_any, read_conll, write_conll
-from maxmargin.io.files import atomic_write, numbered_lines
+from maxmargin.io import atomic_write, conll_width, read_any, read_conll, write_conll
+from maxmargin.io.files import numbered_lines
 
 TEXT = "the DT B-NP\ncat NN I-NP\n\nwhy WRB O\n"
 

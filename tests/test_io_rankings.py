@@ -74,7 +74,7 @@ def test_other_kinds_of_arrays_are_written(tmp_path):
         ("inf qid:1 1:1\n", {}, "line 1: the label 'inf' is not a finite number"),
         ("good qid:1 1:1\n", {}, "line 1: the label 'good' is not a finite number"),
         ("qid:1 1:1\n", {}, "line 1: expected a label first, got 'qid:1'"),
-        ("1 qid:1 1:1\n1 qid:1 2:nan\n", {}, "line 2: expected index:number, got '2:nan'"),
+        ("1 qid:1 1:1\n1 qid:1 2:na\n", {}, "line 2: expected index:number, got '2:na'"),
         ("1 qid:1 1:-inf\n", {}, "line 1: the value of '1:-inf' is not finite"),
         ("1 qid:1 2:1 1:1\n", {}, "line 1: the index of '1:1' does not exceed"),
         ("1 qid:1 9:1\n", {"n_features": 4}, "line 1: the index of '9:1' is outside 0..4"),

@@ -1,6 +1,5 @@
 import copy
 import pickle
-import time
 
 import pytest
 
@@ -144,10 +143,7 @@ def test_every_function_is_listed():
 def test_presets_on_real_data(data_dir):
     data = load_conll2000(data_home=data_dir)
     template = FeatureTemplate.parse("chunking", columns=data.extra["columns"])
-    before = time.process_time()
     X = template.transform(data.X_train)
-    # Generous: about 3 s on a loaded two-core machine.
-    assert time.process_time() - before < 20
     n_tokens = sum(map(len, X))
     assert n_tokens == 211727
     # 20 templates less what falls outside: 14 a sentence of 23.7 tokens.

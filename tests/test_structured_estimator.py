@@ -471,7 +471,7 @@ def test_bad_samples(X, Y, error, message):
     ("options", "message"),
     [
         ({"C": -1.0}, "C must be a number > 0"),
-        ({"solver": "newton"}, "solver='newton' is not known. There are: 'bcfw'"),
+        ({"solver": "newton"}, "solver='newton' is not known. There are: 'auto', 'bcfw'"),
         ({"surrogate": "hinge"}, "surrogate='hinge' is not known"),
     ],
 )

@@ -24,6 +24,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 from numba.core.errors import TypingError
 from numba.extending import overload
 
@@ -158,6 +159,29 @@ def truths(data):
 @generic
 def workspace(data):
     """Return room for the potentials of any one example: a new ``theta``."""
+
+
+@generic_with_default
+def are_outputs(data, examples, cells):
+    """Tell of each of some outputs whether its example has it: a boolean array.
+
+    (Python only.) ``examples`` says whose outputs they are, ``cells`` has them one after the other.
+    They come from a file, and compiled code does not check what it reads: a structure that says
+    nothing here has them tried as Python, where an index past the end is an error.
+    """
+    lowest = min(0, int(truths(data).min(initial=0)))
+    spare, at = np.zeros(n_weights(data)), 0
+    answers = np.zeros(len(examples), dtype=bool)
+    for k, i in enumerate(examples):
+        size = output_size(data, i)
+        own = cells[at : at + size]
+        at += size
+        try:
+            add_difference(data, i, own, 0, 1.0, spare)
+            answers[k] = own.min(initial=0) >= lowest and np.isfinite(spare.sum())
+        except IndexError:
+            answers[k] = False
+    return answers
 
 
 # -- structures: the parts of a pass -------------------------------------------------------------

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
+_SAID: dict[type[OSError], str] = {
+    FileNotFoundError: "no such file: {}",
+    IsADirectoryError: "{} is a folder, not a file",
+    PermissionError: "no permission for {}",
+}
+_LONGEST = 2000  # characters of a message: words from a file may be of any length
 _PIPE_WIDTH = 240  # columns of a table that goes to a file: nothing is cut off
 
 
@@ -24,6 +33,80 @@ class Settings:
 
 
 SETTINGS = Settings()
+
+
+class _Closed(io.TextIOBase):
+    """A stdout that was closed before we began: to write there is an error, not a loss."""
+
+    def write(self, _: str) -> int:
+        """Refuse."""
+        raise OSError("stdout is closed, so that the result cannot be printed.")
+
+
+class _Unheard:
+    """A stderr whose reader may go: what we say there then goes nowhere, and the work goes on."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return int(self._stream.write(text))
+        except BrokenPipeError:
+            drop(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            drop(self._stream)
+
+
+def guard_streams() -> None:
+    """See to it that closed streams neither break the work nor pass unnoticed.
+
+    A number that a closed stream leaves free would be taken by the next file that is opened, and
+    what is printed there would end up in that file: such numbers are taken first.
+    """
+    taken = os.open(os.devnull, os.O_RDWR)
+    while taken <= 2:
+        taken = os.open(os.devnull, os.O_RDWR)
+    os.close(taken)
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    sys.stderr = cast("IO[str]", _Unheard(sys.stderr))
+
+
+def drop(stream: Any) -> None:
+    """Let what is still to be written to a stream go nowhere, without an error at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def sentence(error: BaseException) -> str:
+    """Return what is wrong, in words.
+
+    Examples
+    --------
+    >>> sentence(FileNotFoundError(2, "No such file or directory", "a.mm"))
+    'no such file: a.mm'
+    """
+    name = getattr(error, "filename", None)
+    if name is not None and isinstance(error, OSError):
+        for kind, said in _SAID.items():
+            if isinstance(error, kind):
+                return said.format(name)
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}" if str(error) else "not enough memory"
+    return str(error) or type(error).__name__
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -74,6 +157,8 @@ def _titled(title: str, style: str, message: str) -> None:
     from rich.text import Text
 
     line = " ".join(message.split("\n"))
+    if len(line) > _LONGEST:
+        line = f"{line[:_LONGEST]} ..."
     console(stderr=True).print(Text.assemble((title, style), " ", line), soft_wrap=True)
 
 

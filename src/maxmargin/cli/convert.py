@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from maxmargin.cli import console, options
 from maxmargin.cli.readers import separator_for
 from maxmargin.cli.schemes import convert_file_tags
 from maxmargin.cli.targets import check_target
+
+if TYPE_CHECKING:
+    from maxmargin.io.files import Source
 
 
 def convert(
@@ -27,6 +30,13 @@ def convert(
     ] = None,
     tag_column: options.TagColumn = None,
     separator: options.Separator = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", help="Of FILE: conll, svmlight or npz; else its name says."),
+    ] = None,
+    output_format: Annotated[
+        str | None, typer.Option("--output-format", help="Of OUTPUT; else its name says.")
+    ] = None,
     strict: options.Strict = False,
     as_json: options.Json = False,
 ) -> None:
@@ -37,8 +47,11 @@ def convert(
     """
     from maxmargin.io import file_format
 
-    check_target("OUTPUT", output, file)
-    pair = (file_format(file), file_format(output))
+    check_target("OUTPUT", output, file, takes_pipes=True)
+    pair = (
+        _known("--format", format) or file_format(file),
+        _known("--output-format", output_format) or _output_format(output),
+    )
     if pair not in _CONVERSIONS:
         known = ", ".join(f"{a} to {b}" for a, b in _CONVERSIONS)
         raise ValueError(f"{pair[0]} to {pair[1]} is no conversion there is. There are: {known}.")
@@ -55,6 +68,24 @@ def convert(
         console.result(console.facts(f"{file} to {output}", found))
 
 
+def _known(option: str, name: str | None) -> str | None:
+    known = sorted({format for pair in _CONVERSIONS for format in pair})
+    if name is not None and name not in known:
+        raise ValueError(f"{option}={name!r} is none that is converted: {', '.join(known)}.")
+    return name
+
+
+def _output_format(output: Path) -> str:
+    from maxmargin.io import file_format
+
+    try:
+        return file_format(output)
+    except ValueError:
+        raise ValueError(
+            f"{output}: the extension {output.suffix!r} names no format; --output-format says it."
+        ) from None
+
+
 def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
     from maxmargin.io import read_conll, write_conll
 
@@ -68,36 +99,42 @@ def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
     n_off = None
     if target is not None:
         source, tags, n_off = convert_file_tags(file, data, source, target, given["strict"])
-    write_conll(
-        output,
-        data.sentences,
-        tags,
-        separator=separator_for(output, None) or " ",
-        tag_column=data.tag_column,
-        document_starts=data.document_starts,
-    )
+    try:
+        write_conll(
+            output,
+            data.sentences,
+            tags,
+            separator=separator_for(output, None) or " ",
+            tag_column=data.tag_column,
+            document_starts=data.document_starts,
+        )
+    except ValueError as error:
+        raise ValueError(f"{file} to {output}: {error}") from None
     found = {"sentences": len(tags), "tokens": data.n_tokens, "from": source, "to": target}
     return found if n_off is None else {**found, "tags_off": n_off}
 
 
 def _svmlight_to_npz(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
     from maxmargin.io import read_svmlight, write_npz
-    from maxmargin.io.files import numbered_lines
+    from maxmargin.io.files import numbered_lines, rereadable
+    from maxmargin.io.unpack import to_dense
 
-    if any(" qid:" in line.partition("#")[0] for _, line in numbered_lines(file)):
-        return _rankings_to_npz(file, output)
-    X, y = read_svmlight(file)
-    write_npz(output, X.toarray(), y)
+    source = rereadable(file)
+    if any(" qid:" in line.partition("#")[0] for _, line in numbered_lines(source)):
+        return _rankings_to_npz(source, file, output)
+    X, y = read_svmlight(source)
+    write_npz(output, to_dense(X, str(file)), y)
     return {"samples": X.shape[0], "features": X.shape[1]}
 
 
-def _rankings_to_npz(file: Path, output: Path) -> dict[str, Any]:
+def _rankings_to_npz(source: Source, file: Path, output: Path) -> dict[str, Any]:
     """Write a query as a sequence of its documents, in the order of the file."""
     import numpy as np
 
     from maxmargin.io import read_rankings, write_npz
+    from maxmargin.io.unpack import to_dense
 
-    X, grades, qid = read_rankings(file)
+    X, grades, qid = read_rankings(source)
     starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
     names, counts = np.unique(qid[starts], return_counts=True)
     if (counts > 1).any():
@@ -105,7 +142,7 @@ def _rankings_to_npz(file: Path, output: Path) -> dict[str, Any]:
             f"{file}: the documents of query {names[counts > 1][0]} do not lie together, as npz "
             "has those of a query."
         )
-    write_npz(output, np.split(X.toarray(), starts[1:]), np.split(grades, starts[1:]))
+    write_npz(output, np.split(to_dense(X, str(file)), starts[1:]), np.split(grades, starts[1:]))
     return {"queries": len(starts), "documents": X.shape[0], "features": X.shape[1]}
 
 

@@ -11,7 +11,7 @@ from maxmargin.cli import console, options
 from maxmargin.cli.demo_tables import demo_tables
 from maxmargin.cli.fitting import result_values
 from maxmargin.cli.measures import percent
-from maxmargin.cli.progress import progress, told_of_compiling
+from maxmargin.cli.progress import progress
 from maxmargin.cli.targets import check_target
 from maxmargin.cli.warmup import compile_case
 
@@ -55,9 +55,8 @@ def demo(
 
 def _compile(quiet: bool) -> None:
     """Compile apart from training, so that the seconds of the run are its own."""
-    with told_of_compiling((lambda _: None) if quiet else console.note):
-        for kind in ("chain", "multiclass"):
-            compile_case(kind, "dense", "float64")
+    for kind in ("chain", "multiclass"):
+        compile_case(kind, "dense", "float64", is_shown=not quiet)
 
 
 def _learn(data: Any, seed: int, quiet: bool) -> dict[str, Any]:

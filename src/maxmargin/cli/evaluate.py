@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from maxmargin._compiling import compiling_shown
 from maxmargin.cli import console, options
 from maxmargin.cli.fitting import scheme_of
 from maxmargin.cli.measures import measure, measure_tables
@@ -72,7 +73,8 @@ def evaluate(
     tags = scheme or scheme_of(loaded, batch)
     if batch.is_sequence:
         check_scheme(batch, tags, strict)
-    guess = predict_batch(loaded.estimator, batch)
+    with compiling_shown():
+        guess = predict_batch(loaded.estimator, batch)
     if has_queries(loaded.estimator):
         found = measure_queries(batch, guess, loaded.estimator, at, relevant)
     else:

@@ -96,11 +96,11 @@ def _available() -> dict[str, list[str]]:
 
     return {
         "kinds": list(KINDS),
-        "solvers": list(SOLVERS),
+        "solvers": ["auto", *SOLVERS],
         "costs": list(COSTS),
         "costs of rankings": list(RANKING_COSTS),
         "surrogates": list(SURROGATES),
-        "searches": list(SEARCHES),
+        "searches": ["auto", *SEARCHES],
         "templates": list(PRESETS),
         "template functions": list(FUNCTIONS),
         "tag schemes": list(SCHEMES),

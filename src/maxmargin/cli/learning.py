@@ -135,7 +135,11 @@ def _template_text(given: str | None, columns: tuple[str, ...]) -> str:
         is_file = file.is_file()
     except OSError:
         is_file = False
-    return file.read_text(encoding="utf-8") if is_file else given
+    if not is_file:
+        return given
+    from maxmargin.io.files import numbered_lines
+
+    return "\n".join(line for _, line in numbered_lines(file))
 
 
 def _read_svmlight(path: Path, kind: Kind) -> tuple[Reader, Batch]:
@@ -152,9 +156,10 @@ def _read_svmlight(path: Path, kind: Kind) -> tuple[Reader, Batch]:
 
 
 def _read_queries(path: Path) -> tuple[Reader, Batch]:
-    from maxmargin.io.files import numbered_lines
+    from maxmargin.io.files import numbered_lines, rereadable
 
+    source = rereadable(path)
     # Looked for in the text: a feature that is 0 in all rows is not stored.
-    lines = (line.partition("#")[0] for _, line in numbered_lines(path))
+    lines = (line.partition("#")[0] for _, line in numbered_lines(source))
     reader = SvmlightReader(zero_based=any(map(_INDEX_0.search, lines)), queries=True)
-    return reader, reader.read(path)
+    return reader, reader.read_source(source, path)

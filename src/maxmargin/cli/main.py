@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -82,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ...
     SystemExit: 0
     """
+    console.guard_streams()
     sys.exit(run(arguments))
 
 
@@ -102,11 +102,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
         except BrokenPipeError:  # the reader of our output has gone, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            console.drop(sys.stdout)
             return 1
         except (KeyboardInterrupt, typer.Abort):
             return INTERRUPTED
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, TypeError, OSError, MemoryError) as error:
             return _refuse(error)
         except Exception as error:
             # What the parser of the command line raises is of no public class.
@@ -118,7 +118,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _refuse(error: Exception) -> int:
     if console.SETTINGS.traceback:
         raise error
-    console.error(str(error) or type(error).__name__)
+    console.error(console.sentence(error))
+    try:
+        sys.stdout.flush()
+    except OSError:  # a full disk, say: it would be tried again at exit
+        console.drop(sys.stdout)
     return BAD_INPUT
 
 

@@ -37,8 +37,6 @@ class Model:
     def reader_for(self, path: Path, format: str | None = None) -> Reader:
         """Return the reader of a file: the model's own unless the file is of another format."""
         own, kind = self.reader, kind_of(self.estimator, self.path)
-        if format is None and isinstance(own, ConllReader):
-            return own
         if format is None and own is not None:
             try:
                 format = kind.format_of(path)
@@ -51,12 +49,16 @@ class Model:
         if name not in READERS:
             raise ValueError(f"format={name!r} is unknown. There are: {', '.join(READERS)}.")
         if name == "conll":
+            own_name = "svmlight" if own is None else own.format
             raise ValueError(
                 f"{self.path} was not trained from a CoNLL file, so that it has no feature "
-                f"template to read {path} with."
+                f"template to read {path} with; if that is not CoNLL, --format {own_name} says so."
             )
         if isinstance(own, ConllReader):
-            raise ValueError(f"{self.path} was trained from a CoNLL file; {path} is {name}.")
+            raise ValueError(
+                f"{self.path} was trained from a CoNLL file; {path} is {name}. If it is CoNLL, "
+                "--format conll says so."
+            )
         if name == "svmlight":
             return SvmlightReader(multilabel=kind.has_label_sets, queries=kind.has_queries)
         if name == "arff":
@@ -76,23 +78,17 @@ class Model:
 
 def save_model(path: Path, estimator: Any, reader: Reader) -> None:
     """Write a model in one step; `maxmargin.load` gives its estimator back."""
-    from maxmargin.persistence import write
+    from maxmargin.persistence import save_estimator
 
-    state, arrays = estimator.to_state()
-    meta = {"estimator": type(estimator).__name__, "state": state, "reader": reader.state()}
-    write(path, "model", meta, arrays)
+    save_estimator(path, estimator, {"reader": reader.state()})
 
 
 def load_model(path: Path) -> Model:
     """Read a model file, written by `save_model` or by an estimator's own `save`."""
     import_module("maxmargin.estimators")  # registers the classes that a file may name
-    from maxmargin.persistence import estimator_class, read
+    from maxmargin.persistence import damaged, read_estimator
 
-    document = read(path, kind="model")
-    try:
-        cls: Any = estimator_class(document.meta["estimator"])
-        estimator = cls.from_state(document.meta["state"], document.arrays)
-        reader = document.meta.get("reader")
+    estimator, meta = read_estimator(path)
+    with damaged(path, "is a damaged model file"):
+        reader = meta.get("reader")
         return Model(path, estimator, None if reader is None else reader_from_state(reader))
-    except (KeyError, AttributeError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} is a damaged model file: {error!r}.") from error

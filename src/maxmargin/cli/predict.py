@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from maxmargin._compiling import compiling_shown
 from maxmargin.cli import console, options
 from maxmargin.cli.models import load_model
 from maxmargin.cli.queries import predict_batch
@@ -31,11 +32,12 @@ def predict(
     of other files the labels are written, one sample a line, those of a label set parted by commas.
     Rankings: the score of each document, one a line in the order of the file; higher stands first.
     """
-    check_target("--output", output, model, file)
+    check_target("--output", output, model, file, takes_pipes=True)
     loaded = load_model(model)
     loaded.estimator.n_jobs = n_jobs
     reader, batch = loaded.read(file, format)
-    guess = as_sets(predict_batch(loaded.estimator, batch), loaded.estimator)
+    with compiling_shown():
+        guess = as_sets(predict_batch(loaded.estimator, batch), loaded.estimator)
     if output is not None:
         reader.write(output, batch, guess)
     if as_json:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from maxmargin._compiling import Compilation, compiling_shown, compiling_watched
 from maxmargin.cli import console
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from maxmargin.solvers import Iteration
 
 _SHOWN = 8  # passes that the live table holds
-_COMPILING = "Compiling, once; later runs find the code in the cache."
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def progress(quiet: bool, every_pass: bool = False) -> Iterator[list[Callable[[A
     if not sys.stderr.isatty():
         from maxmargin.estimators.progress import ProgressLine
 
-        with told_of_compiling(console.note):
+        with compiling_shown():
             yield [ProgressLine(every_pass=every_pass)]
         return
     from rich.live import Live
@@ -45,7 +45,7 @@ def progress(quiet: bool, every_pass: bool = False) -> Iterator[list[Callable[[A
     table = LiveTable()
     with (
         Live(console=console.console(stderr=True), get_renderable=table.render),
-        told_of_compiling(table.say),
+        compiling_watched(table.begin_compiling, table.end_compiling),
     ):
         yield [table]
 
@@ -57,11 +57,17 @@ class LiveTable:
         self.known: deque[Any] = deque(maxlen=_SHOWN)  # passes that brought news
         self.last: Any = None
         self.measure = ""
-        self.message = "Preparing."
+        self.spinner: Any = None  # while something is compiled
 
-    def say(self, message: str) -> None:
-        """Show a line until the first pass is over."""
-        self.message = message
+    def begin_compiling(self, compilation: Compilation) -> None:
+        """Show what is compiled, below the passes."""
+        from rich.spinner import Spinner
+
+        self.spinner = Spinner("dots", str(compilation))
+
+    def end_compiling(self) -> None:
+        """Show it no more."""
+        self.spinner = None
 
     def __call__(self, event: Iteration) -> None:
         """Take in a pass."""
@@ -72,12 +78,21 @@ class LiveTable:
         self.last, self.measure = event.record, event.measure
 
     def render(self) -> RenderableType:
-        """Return the table as it stands: the last passes that brought news, and the last pass."""
+        """Return the table as it stands, and what is being compiled."""
+        spinner = self.spinner
+        if self.last is None:
+            return spinner or "Preparing."
+        if spinner is None:
+            return self._table()
+        from rich.console import Group
+
+        return Group(self._table(), spinner)
+
+    def _table(self) -> RenderableType:
+        """Return the last passes that brought news, and the last pass."""
         from maxmargin.estimators.scoring import measure_title
 
         last, records = self.last, list(self.known)
-        if last is None:
-            return self.message
         if last not in records:
             records.append(last)
         heads = ["pass", "primal", "dual", "rel. gap", "oracle calls", "seconds"]
@@ -92,28 +107,3 @@ def _row(record: Any, has_score: bool) -> list[Any]:
     row = [str(record.pass_), record.primal, record.dual, gap, str(record.oracle_calls)]
     row.append(f"{record.seconds:.2f}")
     return [*row, record.validation_score] if has_score else row
-
-
-@contextmanager
-def told_of_compiling(say: Callable[[str], None]) -> Iterator[CompileCount]:
-    """Say so the first time that something is compiled, rather than found in the cache."""
-    from numba.core import event
-
-    class Listener(event.Listener):  # type: ignore[misc, name-defined]
-        def on_start(self, _: Any) -> None:
-            if not count.compiled:
-                say(_COMPILING)
-            count.compiled += 1
-
-        def on_end(self, _: Any) -> None:
-            pass
-
-    count = CompileCount()
-    with event.install_listener("numba:compile", Listener()):
-        yield count
-
-
-class CompileCount:
-    """Functions that were compiled, rather than found in the cache."""
-
-    compiled = 0

@@ -32,7 +32,9 @@ def for_estimator(batch: Batch, estimator: Any) -> Batch:
     A script is asked to do so itself; here the file, not the user, made them sparse.
     """
     if has_queries(estimator) and estimator.normalize is not None and hasattr(batch.X, "toarray"):
-        return replace(batch, X=batch.X.toarray())
+        from maxmargin.io.unpack import to_dense
+
+        return replace(batch, X=to_dense(batch.X, str(batch.path)))
     return batch
 
 

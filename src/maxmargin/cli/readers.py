@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import IO, Any, ClassVar, Self
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    from maxmargin.io.files import Source
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}
 
@@ -99,16 +102,18 @@ class ConllReader(Reader):
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file that has the columns of the training file, with or without the tags."""
         from maxmargin.io import FeatureTemplate, conll_width, read_conll
+        from maxmargin.io.files import rereadable
 
+        source = rereadable(path)
         separator = separator_for(path, self.separator)
-        width, expected = conll_width(path, separator=separator), len(self.columns)
+        width, expected = conll_width(source, separator=separator), len(self.columns)
         if width not in (expected, expected + 1):
             raise ValueError(
                 f"{path} has {width} columns; the model expects {expected} "
                 f"({', '.join(self.columns)}), or {expected + 1} with the tags."
             )
         tag = self.tag_column if width > expected else None
-        data = read_conll(path, tag, separator, self.columns)
+        data = read_conll(source, tag, separator, self.columns)
         X = FeatureTemplate.parse(self.template, self.columns).transform(data.sentences)
         return Batch(path, X, data.tags, True, data)
 
@@ -143,14 +148,18 @@ class SvmlightReader(Reader):
 
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file; an index beyond `n_features` is refused."""
+        return self.read_source(path, path, n_features)
+
+    def read_source(self, source: Source, path: Path, n_features: int | None = None) -> Batch:
+        """Read what is called `path`, which may be a pipe whose contents are kept."""
         from maxmargin.io import read_rankings, read_svmlight
 
         zero_based = "auto" if self.zero_based is None else self.zero_based
         if self.queries:
-            data = read_rankings(path, n_features=n_features, zero_based=zero_based)
+            data = read_rankings(source, n_features=n_features, zero_based=zero_based)
             return Batch(path, data.X, data.grades, False, qid=data.qid)
         X, y = read_svmlight(
-            path, n_features=n_features, multilabel=self.multilabel, zero_based=zero_based
+            source, n_features=n_features, multilabel=self.multilabel, zero_based=zero_based
         )
         return Batch(path, X, y, False)
 
@@ -188,11 +197,13 @@ class ArffReader(Reader):
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file that has the attributes of the training file, with or without the labels."""
         from maxmargin.io import read_arff
+        from maxmargin.io.files import rereadable
 
+        source = rereadable(path)
         try:
-            data = read_arff(path, list(self.labels))
+            data = read_arff(source, list(self.labels))
         except ValueError:
-            data = read_arff(path)
+            data = read_arff(source)
             if set(self.labels) & set(data.feature_names):
                 raise
         self._check_features(path, data.feature_names)
@@ -220,11 +231,30 @@ READERS: dict[str, type[Reader]] = {
 
 def reader_from_state(state: dict[str, Any]) -> Reader:
     """Return the reader that `Reader.state` was called on."""
+    if not isinstance(state, dict) or not isinstance(state.get("format"), str):
+        raise ValueError(f"its reader is {state!r:.80}, which names no format")
     options = dict(state)
     name = options.pop("format")
     if name not in READERS:
         raise ValueError(f"The model was trained from a {name!r} file, which is not known here.")
+    allowed = {f.name: f.type for f in fields(READERS[name])}
+    for option, value in options.items():
+        if option not in allowed:
+            raise ValueError(f"its {name} reader has the option {option!r}, which is not known")
+        if not _is_of(value, str(allowed[option])):
+            raise ValueError(
+                f"the option {option!r} of its {name} reader must be {allowed[option]}, got "
+                f"{value!r:.80}"
+            )
     return READERS[name](**options)
+
+
+def _is_of(value: Any, wanted: str) -> bool:
+    """Tell whether a value is of the type that the annotation of a reader's option names."""
+    if wanted.startswith("tuple["):
+        return type(value) is tuple and all(type(item) is str for item in value)
+    names = wanted.split(" | ")
+    return ("None" if value is None else type(value).__name__) in names
 
 
 def separator_for(path: Path, separator: str | None) -> str | None:

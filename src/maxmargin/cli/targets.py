@@ -6,8 +6,12 @@ import os
 from pathlib import Path
 
 
-def check_target(option: str, path: Path | None, *inputs: Path | None) -> None:
+def check_target(
+    option: str, path: Path | None, *inputs: Path | None, takes_pipes: bool = False
+) -> None:
     """Refuse a place that cannot be written, or that would replace one of the inputs.
+
+    With `takes_pipes` it may be no regular file, such as /dev/stdout.
 
     Examples
     --------
@@ -20,6 +24,10 @@ def check_target(option: str, path: Path | None, *inputs: Path | None) -> None:
         return
     if path.is_dir():
         raise IsADirectoryError(f"{option}: {path} is a folder.")
+    if path.exists() and not path.is_file():
+        if not takes_pipes:
+            raise ValueError(f"{option}: {path} is not a regular file, so it cannot be replaced.")
+        return
     folder = path.resolve().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"{option}: the folder {path.parent} does not exist.")

@@ -44,12 +44,12 @@ def train(
         float, typer.Option("--C", help="Weight of the losses.", rich_help_panel=_LEARNING)
     ] = 1.0,
     solver: Annotated[
-        str | None,
+        str,
         typer.Option(
-            help="As `maxmargin info` lists them; else the estimator's own.",
+            help="As `maxmargin info` lists them; auto: the one that suits what is learnt.",
             rich_help_panel=_LEARNING,
         ),
-    ] = None,
+    ] = "auto",
     cost: Annotated[
         str | None,
         typer.Option(help="Task loss; else the estimator's own.", rich_help_panel=_LEARNING),
@@ -67,7 +67,7 @@ def train(
     ] = None,
     tol: Annotated[
         float, typer.Option(help="Relative gap to stop at.", rich_help_panel=_LEARNING)
-    ] = 1e-3,
+    ] = 1e-2,
     max_iter: Annotated[int, typer.Option(help="Most passes.", rich_help_panel=_LEARNING)] = 1000,
     time_budget: Annotated[
         float | None, typer.Option(help="Most seconds.", rich_help_panel=_LEARNING)

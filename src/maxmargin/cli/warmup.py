@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from maxmargin._compiling import compiling_shown
 from maxmargin.cli import console, options
 from maxmargin.cli.fitting import new_estimator
 from maxmargin.cli.kinds import KINDS, kind_called
-from maxmargin.cli.progress import told_of_compiling
 
 
 def warmup(
@@ -22,7 +22,7 @@ def warmup(
     ] = None,
     solver: Annotated[
         list[str] | None,
-        typer.Option(help="A solver to compile; else the default. May be repeated."),
+        typer.Option(help="A solver to compile; else auto. May be repeated."),
     ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Also for float32 features.")] = False,
     as_json: options.Json = False,
@@ -32,8 +32,7 @@ def warmup(
 
     The code stays in the cache that `maxmargin info` shows; a second run only loads it.
     """
-    solvers: list[str | None] = [*solver] if solver else [None]
-    pairs = list(product(kind or list(KINDS), solvers))
+    pairs = list(product(kind or list(KINDS), solver or ["auto"]))
     for name, used in pairs:
         new_estimator(kind_called(name), {"solver": used})  # refuses what does not fit
     dtypes = ("float64", "float32") if float32 else ("float64",)
@@ -41,7 +40,7 @@ def warmup(
     for (name, used), storage, dtype in product(pairs, ("dense", "sparse"), dtypes):
         if not quiet:
             console.note(f"{name}, {storage} {dtype} ...")
-        rows.append(compile_case(name, storage, dtype, used))
+        rows.append(compile_case(name, storage, dtype, used, is_shown=not quiet))
     total = sum(row["seconds"] for row in rows)
     if as_json:
         console.result_json({"command": "warmup", "seconds": total, "compiled": rows})
@@ -54,7 +53,9 @@ def warmup(
     console.result(console.grid(f"Ready in {total:.1f} seconds", heads, cells, n_text=3))
 
 
-def compile_case(kind: str, storage: str, dtype: str, solver: str | None = None) -> dict[str, Any]:
+def compile_case(
+    kind: str, storage: str, dtype: str, solver: str = "auto", *, is_shown: bool = False
+) -> dict[str, Any]:
     """Fit, score and predict on a few samples; return what was compiled, and the seconds."""
     X, y = _noise(storage, dtype)
     if KINDS[kind].is_sequence or KINDS[kind].has_queries:
@@ -65,15 +66,19 @@ def compile_case(kind: str, storage: str, dtype: str, solver: str | None = None)
     params = {"C": 100.0, "tol": 0.0, "max_iter": 20, "random_state": 0, "solver": solver}
     estimator = new_estimator(KINDS[kind], params)
     started = time.perf_counter()
-    with told_of_compiling(lambda _: None) as count, warnings.catch_warnings():
+    with compiling_shown(is_shown) as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of course it does not converge
         estimator.fit(X, y, eval_set=(X, y)).predict(X)
     return {
         "kind": kind,
         "solver": estimator.result_.solver,
         "features": f"{storage} {dtype}",
-        "compiled": count.compiled,
+        "compiled": watch.compiled,
         "seconds": time.perf_counter() - started,
+        "functions": [
+            {"function": one.function, "what": one.what, "seconds": seconds}
+            for one, seconds in watch.seconds
+        ],
     }
 
 

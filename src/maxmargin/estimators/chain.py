@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -34,12 +35,13 @@ from maxmargin.estimators.constraints import (
     node_barrier,
     resolve_constraints,
 )
-from maxmargin.estimators.features import FeatureTable
-from maxmargin.estimators.labels import Labels
+from maxmargin.estimators.features import FeatureTable, restored_table
+from maxmargin.estimators.labels import Labels, check_class_weight, check_classes
 from maxmargin.estimators.scoring import by_prediction
 from maxmargin.estimators.sequence_labels import encode, flatten_labels, learn_labels
 from maxmargin.estimators.sequences import Stack, as_sequences
-from maxmargin.estimators.settings import check_weights, n_threads, resolve_cost
+from maxmargin.estimators.settings import check_flags, check_weights, n_threads, resolve_cost
+from maxmargin.estimators.stored import Arrays, Fields, check_options
 from maxmargin.estimators.widening import (
     NO_STEPS,
     check_known_strangers,
@@ -145,7 +147,7 @@ verbose
         cost: Any = "hamming",
         surrogate: Any = "margin",
         search: Any = "auto",
-        solver: Any = "bcfw",
+        solver: Any = "auto",
         classes: Iterable[Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         constraints: Constraints | str | None = None,
@@ -155,7 +157,7 @@ verbose
         end: bool = True,
         min_count: int = 1,
         hashing: int | None = None,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
@@ -253,12 +255,9 @@ verbose
         return stack, self.features_
 
     def _new_layout(self, n_features: int, n_labels: int) -> ChainLayout:
-        names = ("fit_intercept", "transitions", "start", "end")
-        blocks = {name: getattr(self, name) for name in names}
-        for name, value in blocks.items():
-            if not isinstance(value, (bool, np.bool_)):
-                raise TypeError(f"{name} must be True or False, got {value!r}.")
-        return chain_layout(n_features, n_labels, *blocks.values())
+        return chain_layout(
+            n_features, n_labels, self.fit_intercept, self.transitions, self.start, self.end
+        )
 
     def _widen(
         self, codes: np.ndarray, offsets: np.ndarray, classes: np.ndarray, reset: bool
@@ -340,17 +339,41 @@ verbose
             arrays["widened"] = self._widened
         return meta, arrays
 
-    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._restore_fitted(meta, arrays)
-        state = meta["features"]
-        self.features_ = None if state is None else FeatureTable.from_state(state)
-        self._chain = ChainLayout(*meta["layout"])
-        if len(self.classes_) != self._chain.n_labels:
+    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
+        super()._restore_fitted(fields, arrays)
+        self.features_ = restored_table(fields, self.n_features_in_)
+        self.classes_ = fields.labels("classes_", least=2).classes
+        self._chain = self._stored_layout(fields)
+        steps = arrays.take("widened", (None, 3), np.int64) if "widened" in arrays else None
+        self._widened = checked_steps(steps, len(self.classes_))
+
+    def _stored_layout(self, fields: Fields) -> ChainLayout:
+        """Return the layout of these classes and features that has the blocks of the stored one."""
+        found, n_labels = fields.take("layout"), len(self.classes_)
+        blocks = [False] * 4
+        if isinstance(found, list) and all(type(x) is int for x in found) and len(found) == 7:
+            blocks = [b > a for a, b in pairwise(found[2:])]
+        layout = chain_layout(self.n_features_in_, n_labels, *blocks)
+        if found != list(layout):
             raise ValueError(
-                f"The model has {len(self.classes_)} classes, but weights for "
-                f"{self._chain.n_labels}: it is damaged."
+                f"layout is {found!r:.80}, which no chain of {self.n_features_in_} features and "
+                f"{n_labels} classes has"
             )
-        self._widened = checked_steps(arrays.get("widened"), len(self.classes_))
+        return layout
+
+    def _n_weights(self) -> int:
+        return self._chain.n_rows * self._chain.n_labels
+
+    def _check_parameters(self) -> None:
+        check_flags(self, "fit_intercept", "transitions", "start", "end")
+        FeatureTable(self.min_count, self.hashing)
+        check_class_weight(self.class_weight)
+        resolve_cost(self.cost)
+        resolve_constraints(self.constraints)
+        check_classes(self.classes)
+
+    def _check_restored(self) -> None:
+        self._edge_barrier()
 
     def _param_to_state(self, name: str, value: Any) -> Any:
         if name == "constraints" and isinstance(value, Constraints):
@@ -359,7 +382,7 @@ verbose
 
     def _param_from_state(self, name: str, value: Any) -> Any:
         if name == "constraints" and isinstance(value, dict):
-            return Constraints(**value)
+            return Constraints(**check_options(Constraints, value, "constraints"))
         return super()._param_from_state(name, value)
 
     # -- what the user calls -----------------------------------------------------------------

@@ -11,12 +11,16 @@ import numpy as np
 from maxmargin.estimators.settings import check_number
 from maxmargin.estimators.storage import params_to_state
 from maxmargin.estimators.warm import digest, fingerprint
-from maxmargin.persistence import read, write
+from maxmargin.persistence import damaged, read, write
 from maxmargin.problem import Problem
 from maxmargin.solvers import Iteration, Snapshot
+from maxmargin.solvers.checked import Fields
 
 #: Parameters that a resumed run may change: they move the end of a run, or change no result.
 FREE = frozenset({"max_iter", "time_budget", "n_jobs", "callbacks", "verbose", "warm_start"})
+
+#: What a checkpoint says of the run that it is of.
+OWNER = frozenset({"estimator", "params", "layout", "fingerprint"})
 
 
 class Checkpoint:
@@ -87,15 +91,24 @@ def read_checkpoint(
 ) -> Snapshot:
     """Return the run of a checkpoint, refused unless it is of this estimator and this problem."""
     document = read(path, kind="checkpoint")
-    name, owner = repr(os.fspath(path)), document.meta["owner"]
+    name = repr(os.fspath(path))
+    with damaged(path, "is a damaged checkpoint"):
+        fields = Fields(document.meta, "it")
+        owner, meta = fields.take("owner"), fields.take("run")
+        fields.close()
+        if not isinstance(owner, dict) or not owner.keys() >= OWNER or not _is_mapping(owner):
+            raise ValueError("it does not say whose it is")
     if owner["estimator"] != type(estimator).__name__:
         raise ValueError(
-            f"{name} is of a {owner['estimator']}, not of a {type(estimator).__name__}."
+            f"{name} is of a {owner['estimator']!s:.80}, not of a {type(estimator).__name__}."
         )
     theirs, ours = owner["params"], params_to_state(estimator)
-    differ = [key for key in ours if key not in FREE and _differ(theirs.get(key), ours[key])]
+    with damaged(path, "is a damaged checkpoint"):
+        differ = [key for key in ours if key not in FREE and _differ(theirs.get(key), ours[key])]
     if differ:
-        each = ", ".join(f"{key}={theirs.get(key)!r} there, {ours[key]!r} here" for key in differ)
+        each = ", ".join(
+            f"{key}={theirs.get(key)!r:.80} there, {ours[key]!r} here" for key in differ
+        )
         raise ValueError(f"{name} is of a run with other parameters: {each}.")
     same_layout = owner["layout"] == digest(estimator._layout())
     if not same_layout or owner["fingerprint"] != fingerprint(problem):
@@ -104,7 +117,11 @@ def read_checkpoint(
         raise ValueError(
             f"{name} is of a run with another eval_set, whose scores its own would not go with."
         )
-    return Snapshot(document.meta["run"], document.arrays)
+    return Snapshot(meta, document.arrays, os.fspath(path))
+
+
+def _is_mapping(owner: dict[str, Any]) -> bool:
+    return isinstance(owner["params"], dict)
 
 
 def _differ(a: Any, b: Any) -> bool:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 
 from maxmargin.estimators.settings import check_number
+from maxmargin.estimators.stored import Fields
 
 Name = Callable[[int], str]
 
@@ -166,11 +167,32 @@ class FeatureTable:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> FeatureTable:
         """Return the table that `to_state` was called on."""
-        table = cls(state["min_count"], state["hashing"])
-        table.kind = state["kind"]
-        if state["names"] is not None:
-            table._learn(list(state["names"]))
+        fields = Fields(state, "features")
+        table, names = cls(fields.take("min_count"), fields.take("hashing")), fields.take("names")
+        table.kind = fields.text("kind", ("dict", "names"))
+        fields.close()
+        if (names is None) != (table.hashing is not None):
+            raise ValueError("features must have names, or be hashed, and not both")
+        if table.hashing is None:
+            if not isinstance(names, list) or not names:
+                raise fields.refuse("names", "a list of names", names)
+            if table.kind == "names" and not all(type(name) is str for name in names):
+                raise fields.refuse("names", "a list of text", names)
+            table._learn(names)
+            if len(table._places) < len(names):
+                raise ValueError("features names a column twice")
         return table
+
+
+def restored_table(fields: Fields, n_columns: int) -> FeatureTable | None:
+    """Return the table in the field "features", which must make so many columns."""
+    state = fields.take("features")
+    if state is None:
+        return None
+    table = FeatureTable.from_state(state)
+    if table.n_columns != n_columns:
+        raise ValueError(f"features has {table.n_columns} columns where {n_columns} were fitted")
+    return table
 
 
 def _pairs(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,10 @@ A subclass writes these hooks; everything public here is built on them.
 `_unpack`              w -> coef_, intercept_, ...: views of w, so that w is the only truth
 `_prediction_cost`     data -> a cost that weighs nothing (default: a table of zeros)
 `_largest_costs`       Training -> the largest cost an output of each example can have (for `score`)
+`_check_parameters`    refuse parameters that no data could make right, at `fit` and from a file
 `_fitted_state`        extra things a model file must hold; `_restore_fitted` takes them back
+`_n_weights`           the length that w must have, by classes, features and flags
+`_check_restored`      what of parameters and fitted things must go together to predict
 `_param_to_state`      one parameter as a model file holds it; `_param_from_state` takes it back
 `_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
 `_score_name`          what `score` measures, by name
@@ -19,7 +22,6 @@ A subclass writes these hooks; everything public here is built on them.
 `_predictor`           X -> the function w -> predictions
 `_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
-`_named_solver`        the parameter `solver`, or what it stands for before data are seen
 `_suit`                settings, `Training` -> settings: a solver that goes by the data
 `_structure`           what says, by its attribute ``provides``, which solvers fit (default: self)
 =====================  ============================================================================
@@ -34,7 +36,9 @@ import numpy as np
 
 from maxmargin import prediction
 from maxmargin.estimators import storage
+from maxmargin.estimators.automatic import automatic_solver, is_automatic
 from maxmargin.estimators.settings import Settings, n_threads
+from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.estimators.training import Training
 
 
@@ -47,6 +51,8 @@ class Hooks:
     n_features_in_: int
     #: Whether outputs are made of classes, which `partial_fit` must then be told of.
     has_classes: ClassVar[bool] = True
+    #: Whether examples are few and long, as queries are, which "auto" goes by.
+    has_long_examples: ClassVar[bool] = False
     #: What the structure offers besides what all do, see `Solver.needs`.
     provides: ClassVar[frozenset[str]] = frozenset()
 
@@ -142,8 +148,8 @@ class Hooks:
         return [list(self.classes_), self.n_features_in_]
 
     def _named_solver(self) -> Any:
-        """Return the parameter `solver`, or what its value stands for."""
-        return self.solver
+        """Return the parameter `solver`, or the solver that "auto" stands for here."""
+        return automatic_solver(self) if is_automatic(self.solver) else self.solver
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
         """Return the settings that suit these examples."""
@@ -157,9 +163,19 @@ class Hooks:
         """Return (meta, arrays) of what was fitted besides result_; extend it in a subclass."""
         return storage.common_state(self)
 
-    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Take back what `_fitted_state` gave; called before `_unpack`."""
-        storage.restore_common(self, meta)
+    def _check_parameters(self) -> None:
+        """Refuse parameters of this estimator that are wrong whatever the data are."""
+
+    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
+        """Take back what `_fitted_state` gave, each of it checked; called before `_unpack`."""
+        storage.restore_features(self, fields)
+
+    def _n_weights(self) -> int | None:
+        """Return the length of w by what was fitted; None where nothing but w knows it."""
+        return None
+
+    def _check_restored(self) -> None:
+        """Refuse parameters that do not go with what was fitted; called before `_unpack`."""
 
     def _param_to_state(self, name: str, value: Any) -> Any:
         """Return a parameter as a model file can hold it (names, numbers, text, containers)."""

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.estimators.labels import Labels
+from maxmargin.estimators.list_reading import read_lists
+from maxmargin.persistence.values import DTYPES
 
 DENSE, CSR, SETS = "dense", "csr", "sets"
 
@@ -28,6 +30,15 @@ class SetForm:
 
     kind: str
     dtype: str = "int64"
+
+    @classmethod
+    def from_state(cls, state: Any) -> SetForm:
+        """Return the form that a model file holds as [kind, dtype]."""
+        if not isinstance(state, list) or len(state) != 2 or state[0] not in (DENSE, CSR, SETS):
+            raise ValueError(f"form must be a kind of label sets and a dtype, got {state!r:.80}")
+        if not isinstance(state[1], str) or state[1] not in DTYPES:
+            raise ValueError(f"form has the dtype {state[1]!r:.80}, which no label sets have")
+        return cls(*state)
 
     def write(self, cells: np.ndarray, classes: np.ndarray) -> Any:
         """Return label sets, from a matrix of 0 and 1.
@@ -67,21 +78,28 @@ class LabelMatrix:
 
 
 def label_matrix(
-    Y: Any, n_examples: int, labels: Labels | None = None, classes: Iterable[Any] | None = None
+    Y: Any,
+    n_examples: int,
+    labels: Labels | None = None,
+    classes: Iterable[Any] | None = None,
+    form: SetForm | None = None,
 ) -> LabelMatrix:
     """Return label sets as cells.
 
     Parameters
     ----------
     Y : array, data frame or sparse matrix of shape (n_examples, n_labels), or a sequence
-        An indicator matrix of 1 (on), 0 (off) and -1 (not known); or one collection of labels a
-        sample. A list of lists is always the latter.
+        An indicator matrix of 1 (on), 0 (off) and -1 (not known); or one collection of labels for
+        each sample. A list of lists is what it can only be; where it can be both, as [[0, 1],
+        [1, 0]] can, it is refused (see list_reading.py).
     n_examples : int
     labels : Labels or None
         The known ones, in the order of the columns; None learns them.
     classes : labels by name, or None
         Where they are learnt: the names of all. None: those that occur, sorted; of a matrix the
         names of its columns if it has names, else 0, 1, ...
+    form : SetForm or None
+        That of earlier label sets of the same model: a list that can be both is what they were.
 
     Examples
     --------
@@ -99,7 +117,11 @@ def label_matrix(
     if Y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if not _is_indicator(Y):
-        return _from_sets(Y, n_examples, labels, classes)
+        given = list(classes) if classes is not None else None
+        known = given if labels is None else labels.classes.tolist()
+        if read_lists(Y, known, None if form is None else form.kind == SETS) == "sets":
+            return _from_sets(Y, n_examples, labels, given)
+        Y, classes = np.array([list(row) for row in Y]), given
     names = classes if classes is not None else _column_names(Y)
     form, matrix = _indicator(Y)
     n_rows, n_columns = matrix.shape
@@ -174,10 +196,7 @@ def _from_sets(
                     f"{labels.some()}."
                 )
             if cells[i, place]:
-                raise ValueError(
-                    f"Y[{i}] has the label {label!r} twice. (An indicator matrix must be an array, "
-                    "not a list of lists.)"
-                )
+                raise ValueError(f"Y[{i}] has the label {label!r} twice.")
             cells[i, place] = 1
     return LabelMatrix(cells, labels, SetForm(SETS))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -142,30 +143,46 @@ def class_weights(class_weight: Any, labels: Labels, codes: np.ndarray, weight: 
         weights of all examples and of those of class k; 1 for classes that do not occur.
     codes, weight : encoded labels and their sample weights (None: all 1)
     """
+    check_class_weight(class_weight)
     factors = np.ones(len(labels))
     if class_weight is None:
         return factors
     if isinstance(class_weight, str):
-        if class_weight != "balanced":
-            raise ValueError(f"class_weight must be a dict or 'balanced', got {class_weight!r}.")
         count = np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64)
         occurs = count > 0
         factors[occurs] = count.sum() / (occurs.sum() * count[occurs])
         return factors
-    if not isinstance(class_weight, Mapping):
-        raise TypeError(
-            f"class_weight must be a dict, 'balanced' or None, got {type(class_weight).__name__}."
-        )
     for label, factor in class_weight.items():
         if label not in labels.index:
             raise ValueError(
                 f"class_weight names {label!r}, which is no class. "
                 f"Known are: {_some(labels.classes)}."
             )
-        if not (np.isfinite(factor) and factor >= 0):
-            raise ValueError(f"class_weight[{label!r}] must be finite and >= 0, got {factor!r}.")
         factors[labels.index[label]] = factor
     return factors
+
+
+def check_classes(classes: Any) -> None:
+    """Refuse what the parameter `classes` cannot be; an iterator is read by `fit` alone."""
+    if classes is not None and not isinstance(classes, Iterator):
+        Labels(classes)
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Refuse what cannot be a weight of classes, whatever the classes are."""
+    if class_weight is None:
+        return
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight must be a dict or 'balanced', got {class_weight!r}.")
+        return
+    if not isinstance(class_weight, Mapping):
+        raise TypeError(
+            f"class_weight must be a dict, 'balanced' or None, got {type(class_weight).__name__}."
+        )
+    for label, factor in class_weight.items():
+        if not isinstance(factor, Real) or not 0.0 <= float(factor) < np.inf:
+            raise ValueError(f"class_weight[{label!r}] must be finite and >= 0, got {factor!r}.")
 
 
 def _items(values: Iterable[Any]) -> list[Any]:

@@ -14,23 +14,35 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin import prediction
 from maxmargin.costs import Hamming, LabelCost, label_tables
 from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.features import FeatureTable
 from maxmargin.estimators.label_matrix import LabelMatrix, SetForm, label_matrix
-from maxmargin.estimators.labels import Labels
+from maxmargin.estimators.labels import Labels, check_classes
 from maxmargin.estimators.multilabel_costs import SET_METRICS, set_costs
 from maxmargin.estimators.multilabel_edges import (
     best_inference,
     check_cost_fits,
+    check_edges,
+    check_inference,
+    check_pairwise,
     choose_inference,
     label_edges,
     label_groups,
 )
 from maxmargin.estimators.multilabel_outputs import PairwiseScores
 from maxmargin.estimators.rows import RowInputs
-from maxmargin.estimators.settings import check_number, check_weights, n_threads, resolve_cost
+from maxmargin.estimators.settings import (
+    check_flags,
+    check_number,
+    check_weights,
+    n_threads,
+    resolve_cost,
+)
+from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.estimators.thresholds import best_thresholds
 from maxmargin.inference import LabelConstraints
 from maxmargin.persistence import register
 from maxmargin.structures import labels_data
+from maxmargin.structures.labels import INFERENCES
 from maxmargin.structures.labels_build import PROGRAMS
 
 
@@ -129,12 +141,12 @@ random_state, warm_start, callbacks, verbose
         cost: Any = "hamming",
         surrogate: Any = "margin",
         search: Any = "auto",
-        solver: Any = "bcfw",
+        solver: Any = "auto",
         pairwise: Any = "none",
         inference: str = "auto",
         oracle_time_limit: float | None = None,
         predict_time_limit: float | None = None,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
@@ -196,9 +208,10 @@ random_state, warm_start, callbacks, verbose
         Parameters
         ----------
         X : matrix, dense or sparse, feature dictionaries or lists of feature names
-        Y : indicator matrix, dense or sparse, or one collection of labels a row
+        Y : indicator matrix, dense or sparse, or one collection of labels for each row
             1 is on, 0 off, -1 unknown: such a label counts for nothing in its row. A list of lists
-            is always one of labels. `predict` returns the form that was given here.
+            is taken for what it can only be, and refused where it can be both: pass an array, or
+            sets. `predict` returns the form that was given here.
         sample_weight, eval_set, resume : as in `BaseSVM.fit`
         """
         super().fit(X, Y, sample_weight, eval_set, resume)
@@ -227,9 +240,6 @@ random_state, warm_start, callbacks, verbose
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
     ) -> Training:
-        for name in ("oracle_time_limit", "predict_time_limit"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name))
         cost = resolve_cost(self.cost)
         rows = self._rows(X, reset)
         n_examples = rows.shape[0]
@@ -237,7 +247,7 @@ random_state, warm_start, callbacks, verbose
             named = classes if classes is not None else self.classes
             matrix = label_matrix(Y, n_examples, classes=named)
         else:
-            matrix = label_matrix(Y, n_examples, self._labels)
+            matrix = label_matrix(Y, n_examples, self._labels, form=self._form)
         weight = check_weights(sample_weight, n_examples)
         if reset:
             self._learn_layout(matrix, cost)
@@ -335,7 +345,7 @@ random_state, warm_start, callbacks, verbose
 
     def _judge(self, Y: Any, n_examples: int, sample_weight: Any) -> Callable[[np.ndarray], float]:
         """Return the function from the cells of all outputs to their score."""
-        truth = label_matrix(Y, n_examples, self._labels).cells
+        truth = label_matrix(Y, n_examples, self._labels, form=self._form).cells
         weight = check_weights(sample_weight, n_examples) * (truth >= 0).any(axis=1)
         if not weight.any():
             raise ValueError("Y has no known label in a sample of positive weight.")
@@ -364,15 +374,39 @@ random_state, warm_start, callbacks, verbose
             arrays["thresholds"] = self.thresholds_
         return meta, arrays
 
-    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._restore_fitted(meta, arrays)
-        self._restore_rows(meta["features"])
-        self._has_bias = meta["has_bias"]
-        self._labels, self._form = Labels(self.classes_), SetForm(*meta["form"])
-        for name in ("inference_", "missing_labels_", "universal_labels_"):
-            setattr(self, name, meta[name])
-        self._edges = arrays["edges"]
-        self.thresholds_ = arrays.get("thresholds")
+    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
+        super()._restore_fitted(fields, arrays)
+        self._restore_rows(fields)
+        self._has_bias = fields.flag("has_bias")
+        self._labels = fields.labels("classes_", least=1)
+        self.classes_ = self._labels.classes
+        self._form = SetForm.from_state(fields.take("form"))
+        self.inference_ = fields.text("inference_", (*INFERENCES, *PROGRAMS))
+        self.missing_labels_ = fields.some_labels("missing_labels_", self._labels)
+        self.universal_labels_ = fields.some_labels("universal_labels_", self._labels)
+        m = len(self.classes_)
+        self._edges = arrays.take("edges", (None, 2), np.int32, 0, m)
+        check_edges(self._edges, self._labels)
+        self.thresholds_ = None
+        if "thresholds" in arrays:
+            self.thresholds_ = arrays.take("thresholds", (m,))
+
+    def _check_restored(self) -> None:
+        choose_inference(self.inference_, self._edges, self._labels, cost=None)
+
+    def _n_weights(self) -> int:
+        return (self.n_features_in_ + self._has_bias) * len(self.classes_) + len(self._edges)
+
+    def _check_parameters(self) -> None:
+        check_flags(self, "fit_intercept")
+        FeatureTable(self.min_count, self.hashing)
+        resolve_cost(self.cost)
+        check_pairwise(self.pairwise)
+        check_inference(self.inference)
+        for name in ("oracle_time_limit", "predict_time_limit"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name))
+        check_classes(self.classes)
 
     # -- using -----------------------------------------------------------------------------------
 
@@ -518,7 +552,7 @@ random_state, warm_start, callbacks, verbose
         """
         check_is_fitted(self, "result_")
         scores = self.decision_function(X)
-        truth = label_matrix(Y, len(scores), self._labels).cells
+        truth = label_matrix(Y, len(scores), self._labels, form=self._form).cells
         self.thresholds_ = best_thresholds(scores, truth, metric)
         return self
 

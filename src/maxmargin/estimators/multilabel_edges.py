@@ -37,20 +37,28 @@ def label_edges(pairwise: Any, matrix: LabelMatrix) -> np.ndarray:
     Traceback (most recent call last):
     ValueError: pairwise[0] names the label 'x', which is none of the classes: 'a', 'b', 'c'.
     """
+    check_pairwise(pairwise)
     if isinstance(pairwise, str):
-        if pairwise not in PAIRWISE:
-            raise ValueError(
-                f"pairwise={pairwise!r} is not known. There are: {', '.join(map(repr, PAIRWISE))}, "
-                "or a list of pairs of labels."
-            )
         if pairwise == "none":
             return _places([])
         if pairwise == "tree":
             return _places(learnt_tree(matrix.cells))
         return _places(list(combinations(range(len(matrix.labels)), 2)))
     edges = _places(label_groups("pairwise", pairwise, matrix.labels, size=2))
-    _check_distinct(edges, matrix.labels)
+    check_edges(edges, matrix.labels)
     return edges
+
+
+def check_pairwise(pairwise: Any) -> None:
+    """Refuse what the parameter `pairwise` cannot be, whatever the labels are."""
+    if isinstance(pairwise, str):
+        if pairwise not in PAIRWISE:
+            raise ValueError(
+                f"pairwise={pairwise!r} is not known. There are: {', '.join(map(repr, PAIRWISE))}, "
+                "or a list of pairs of labels."
+            )
+    elif isinstance(pairwise, bytes) or not isinstance(pairwise, Iterable):
+        raise TypeError(f"pairwise must be a word or a list of pairs of labels; got {pairwise!r}.")
 
 
 def label_groups(name: str, groups: Any, labels: Labels, size: int | None = None) -> list[Any]:
@@ -91,11 +99,13 @@ def _places(pairs: Any) -> np.ndarray:
     return np.asarray(pairs, dtype=np.int32).reshape(-1, 2)
 
 
-def _check_distinct(edges: np.ndarray, labels: Labels) -> None:
-    """Refuse an edge that comes twice, in either direction, naming its labels."""
+def check_edges(edges: np.ndarray, labels: Labels) -> None:
+    """Refuse an edge that comes twice, in either direction, or is of one label; name its labels."""
     names = labels.classes.tolist()
     seen: dict[tuple[int, int], int] = {}
     for i, (a, b) in enumerate(edges.tolist()):
+        if a == b:
+            raise ValueError(f"pairwise[{i}] joins {names[a]!r} with itself.")
         key = (min(a, b), max(a, b))
         if key in seen:
             raise ValueError(
@@ -125,6 +135,14 @@ def best_inference(edges: np.ndarray, n_labels: int) -> str:
     return "listed" if n_labels <= MAX_LISTED else "pairwise"
 
 
+def check_inference(inference: Any) -> None:
+    """Refuse a name that the parameter `inference` does not know."""
+    if inference == "auto" and isinstance(inference, str):
+        return
+    if not isinstance(inference, str) or inference not in {**INFERENCES, **PROGRAMS}:
+        raise unknown("inference", inference, {"auto": None, **INFERENCES, **PROGRAMS})
+
+
 def choose_inference(inference: Any, edges: np.ndarray, labels: Labels, cost: Any) -> str:
     """Return the name of the inference in training; refuse one that edges or cost do not fit.
 
@@ -146,6 +164,7 @@ def choose_inference(inference: Any, edges: np.ndarray, labels: Labels, cost: An
     Traceback (most recent call last):
     ValueError: inference='tree' needs edges that form a forest, but the pair of 0 and 2 ...
     """
+    check_inference(inference)
     m = len(labels)
     is_f1 = isinstance(cost, InstanceF1)
     if inference == "auto":
@@ -154,8 +173,6 @@ def choose_inference(inference: Any, edges: np.ndarray, labels: Labels, cost: An
             name = "listed"
         elif name == "pairwise":
             name = "relaxed"
-    elif not isinstance(inference, str) or inference not in {**INFERENCES, **PROGRAMS}:
-        raise unknown("inference", inference, {"auto": None, **INFERENCES, **PROGRAMS})
     else:
         name = inference
     if name == "independent" and len(edges):

@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import RANKING_COSTS, PrecisionAtK
 from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.features import FeatureTable
 from maxmargin.estimators.online import online_only
 from maxmargin.estimators.path import PathResult
 from maxmargin.estimators.queries import (
     Queried,
     Queries,
+    check_normalization,
     normalize_queries,
     read_grades,
     read_queries,
@@ -34,8 +36,8 @@ from maxmargin.estimators.ranking_stages import check_two_stages, reduce_trainin
 from maxmargin.estimators.rows import RowInputs
 from maxmargin.estimators.scoring import single_eval_set
 from maxmargin.estimators.settings import Settings, check_number, n_threads, resolve
+from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.persistence import register
-from maxmargin.solvers import OneSlack
 from maxmargin.solvers.one_slack_rows import OneSlackRows
 
 
@@ -111,6 +113,7 @@ warm_start, callbacks, verbose
     """
 
     has_classes: ClassVar[bool] = False
+    has_long_examples: ClassVar[bool] = True
     coef_: np.ndarray
     n_skipped_: int
     n_easy_: int = 0
@@ -124,7 +127,7 @@ warm_start, callbacks, verbose
         surrogate: Any = "margin",
         search: Any = "auto",
         solver: Any = "auto",
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
@@ -361,11 +364,6 @@ warm_start, callbacks, verbose
     def _layout(self) -> Any:
         return [self.n_features_in_, self._feature_names(), self.normalize, self.n_easy_ > 0]
 
-    def _named_solver(self) -> Any:
-        # Few, long examples: planes of all together say more than those of one at a time.
-        is_auto = isinstance(self.solver, str) and self.solver == "auto"
-        return OneSlack(inwards=True) if is_auto else self.solver
-
     def _suit(self, settings: Settings, training: Training) -> Settings:
         if training.rows is not None:
             return replace(settings, solver=OneSlackRows(inwards=True))
@@ -420,10 +418,21 @@ warm_start, callbacks, verbose
         meta["n_skipped"], meta["n_easy"] = self.n_skipped_, self.n_easy_
         return meta, arrays
 
-    def _restore_fitted(self, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._restore_fitted(meta, arrays)
-        self._restore_rows(meta["features"])
-        self.n_skipped_, self.n_easy_ = meta["n_skipped"], meta.get("n_easy", 0)
+    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
+        super()._restore_fitted(fields, arrays)
+        self._restore_rows(fields)
+        self.n_skipped_ = fields.count("n_skipped")
+        self.n_easy_ = fields.count("n_easy", default=0)
+
+    def _n_weights(self) -> int:
+        # Where samples are held on their side there is a bias behind.
+        return self.n_features_in_ + (self.n_easy_ > 0)
+
+    def _check_parameters(self) -> None:
+        FeatureTable(self.min_count, self.hashing)
+        check_number("relevant", self.relevant)
+        check_normalization(self.normalize)
+        self._check_stages(self._cost())
 
 
 def _too_few(cost: Any) -> str:

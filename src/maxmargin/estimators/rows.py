@@ -13,8 +13,10 @@ from maxmargin.estimators.features import (
     check_csr,
     check_dense,
     check_matrix_like,
+    restored_table,
     row_kind,
 )
+from maxmargin.estimators.stored import Fields
 
 
 class RowInputs:
@@ -68,9 +70,9 @@ class RowInputs:
         """Return how rows are read, for a model file."""
         return None if self.features_ is None else self.features_.to_state()
 
-    def _restore_rows(self, state: dict[str, Any] | None) -> None:
+    def _restore_rows(self, fields: Fields) -> None:
         """Take back what `_rows_state` gave."""
-        self.features_ = None if state is None else FeatureTable.from_state(state)
+        self.features_ = restored_table(fields, self.n_features_in_)
 
 
 def _describe(kind: str | None) -> str:

@@ -71,7 +71,9 @@ def resolve_search(value: Any) -> Search | str:
 
 
 def resolve_solver(value: Any) -> Solver:
-    """Return the solver that a parameter stands for."""
+    """Return the solver that a parameter stands for; automatic.py says what "auto" does."""
+    if isinstance(value, str) and value not in SOLVERS:
+        raise unknown("solver", value, {"auto": None} | SOLVERS)
     return resolve("solver", value, SOLVERS, "advance")
 
 
@@ -110,20 +112,37 @@ def check_weights(sample_weight: Any, n_examples: int) -> np.ndarray:
     return weight
 
 
+def check_random_state(random_state: Any) -> None:
+    """Refuse what is no source of randomness, drawing nothing from what is."""
+    if random_state is None or isinstance(
+        random_state, (np.random.Generator, np.random.RandomState)
+    ):
+        return
+    if not isinstance(random_state, Integral):
+        raise TypeError(
+            "random_state must be None, an integer, a numpy Generator or a RandomState, got "
+            f"{random_state!r}."
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state must be >= 0, got {random_state!r}.")
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """Return the source of randomness that `random_state` stands for."""
+    check_random_state(random_state)
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
-    if random_state is None or isinstance(random_state, Integral):
-        if random_state is not None and random_state < 0:
-            raise ValueError(f"random_state must be >= 0, got {random_state!r}.")
-        return np.random.default_rng(None if random_state is None else int(random_state))
-    raise TypeError(
-        "random_state must be None, an integer, a numpy Generator or a RandomState, got "
-        f"{random_state!r}."
-    )
+    return np.random.default_rng(None if random_state is None else int(random_state))
+
+
+def check_flags(estimator: Any, *names: str) -> None:
+    """Refuse parameters that are not True or False."""
+    for name in names:
+        value = getattr(estimator, name)
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name} must be True or False, got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -145,6 +164,11 @@ def check_settings(estimator: Any) -> Settings:
         check_number("time_budget", estimator.time_budget)
     if estimator.patience is not None:
         check_number("patience", estimator.patience, 1, closed=True, integer=True)
+    if not isinstance(estimator.warm_start, (bool, np.bool_)):
+        raise TypeError(f"warm_start must be True or False, got {estimator.warm_start!r}.")
+    if not isinstance(estimator.verbose, (int, np.integer)) or estimator.verbose < 0:
+        raise ValueError(f"verbose must be an integer >= 0, got {estimator.verbose!r}.")
+    check_random_state(estimator.random_state)
     check_scoring_known(estimator)
     for i, callback in enumerate(estimator.callbacks or ()):
         if not callable(callback) and not hasattr(callback, "bind"):
@@ -156,15 +180,23 @@ def check_settings(estimator: Any) -> Settings:
     search = resolve_search(estimator.search)
     check_fit_together(solver, surrogate, estimator._structure())
     check_slack_known(search, solver)
+    estimator._check_parameters()
     return Settings(surrogate, search, solver, n_threads(estimator.n_jobs))
+
+
+#: More threads than any machine has.
+MOST_JOBS = 65536
 
 
 def n_threads(n_jobs: Any) -> int:
     """Return the number of threads that n_jobs stands for (None: 1, -1: one a core)."""
     if n_jobs is None:
         return 1
-    if not isinstance(n_jobs, Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}.")
+    if not isinstance(n_jobs, Integral) or not 1 <= abs(int(n_jobs)) <= MOST_JOBS:
+        raise ValueError(
+            f"n_jobs must be None or an integer other than 0 and within {MOST_JOBS}, "
+            f"got {n_jobs!r}."
+        )
     return int(n_jobs) if int(n_jobs) > 0 else int(effective_n_jobs(n_jobs))
 
 
@@ -175,6 +207,8 @@ _WORDS = {
     "unit_slope": "a loss of slope 1",
     "listed": "outputs that can be listed",
 }
+#: Needs that a surrogate meets, by its attribute that says so; a structure meets the others.
+_FLAGS = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
 
 
 def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> None:
@@ -191,19 +225,29 @@ def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> 
     Traceback (most recent call last):
     ValueError: SDCA needs outputs that can be listed, which object does not provide. ...
     """
-    flags = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
-    met = {need for need, flag in flags.items() if getattr(surrogate, flag, False)}
-    met |= set(getattr(structure, "provides", ()))
-    lacking = sorted(solver.needs - met)
+    lacking = lacking_needs(solver, surrogate, structure)
     if not lacking:
         return
-    culprit = surrogate if lacking[0] in flags else structure
-    fitting = [name for name, cls in SOLVERS.items() if cls.needs <= met]
+    culprit = surrogate if lacking[0] in _FLAGS else structure
+    fitting = [
+        name for name, cls in SOLVERS.items() if not lacking_needs(cls, surrogate, structure)
+    ]
     raise ValueError(
         f"{type(solver).__name__} needs {_WORDS.get(lacking[0], lacking[0])}, which "
         f"{type(culprit).__name__} does not provide. Solvers that fit: "
         f"{', '.join(fitting) or 'none'}."
     )
+
+
+def lacking_needs(solver: Solver | type[Solver], surrogate: Surrogate, structure: Any) -> list[str]:
+    """Return what a solver needs and neither the surrogate nor the structure has."""
+    met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
+    return sorted(solver.needs - met - set(getattr(structure, "provides", ())))
+
+
+def knows_enough(solver: Solver, search: Search | str) -> bool:
+    """Tell whether a solver can tell a search the slacks that it asks for, if it asks."""
+    return isinstance(search, str) or not search.needs_slack or solver.knows_slack
 
 
 def check_slack_known(search: Search | str, solver: Solver) -> None:
@@ -217,7 +261,7 @@ def check_slack_known(search: Search | str, solver: Solver) -> None:
     Traceback (most recent call last):
     ValueError: search=SarawagiGupta(...) needs the slack of each example, which only the solver ...
     """
-    if isinstance(search, str) or not search.needs_slack or solver.knows_slack:
+    if knows_enough(solver, search):
         return
     knowing = [name for name, kind in SOLVERS.items() if kind.knows_slack]
     raise ValueError(

@@ -9,10 +9,11 @@ import numpy as np
 
 from maxmargin.costs import COSTS, RANKING_COSTS
 from maxmargin.estimators.scoring import scoring_name
-from maxmargin.estimators.settings import unknown
+from maxmargin.estimators.settings import check_settings, unknown
+from maxmargin.estimators.stored import Arrays, Fields, check_options, read_result
 from maxmargin.persistence import restore_rng, rng_state
 from maxmargin.search import SEARCHES
-from maxmargin.solvers import SOLVERS, Record, Result
+from maxmargin.solvers import SOLVERS
 from maxmargin.surrogates import SURROGATES
 
 #: Parameters that stand for objects, and where their names are found.
@@ -50,15 +51,31 @@ def param_to_state(name: str, value: Any) -> Any:
 
 def param_from_state(name: str, value: Any) -> Any:
     """Return the parameter that `param_to_state` was given."""
+    if name == "random_state" and isinstance(value, dict):
+        return restore_rng(Fields(value, name).take("rng_state"))
+    if name == "callbacks" and value is not None:
+        raise ValueError(f"callbacks must be None, for no file holds code; got {value!r:.80}")
     if name == "scoring" and isinstance(value, dict):
-        return None
-    if isinstance(value, dict) and "rng_state" in value:
-        return restore_rng(value["rng_state"])
+        return None  # a callable, of which a file holds the name alone
     if name not in REGISTRIES or not isinstance(value, dict):
         return value
-    if value["name"] not in REGISTRIES[name]:
-        raise unknown(name, value["name"], REGISTRIES[name])
-    return REGISTRIES[name][value["name"]](**value["parameters"])
+    key, options = named_object(name, value)
+    if key not in REGISTRIES[name]:
+        raise unknown(name, key, REGISTRIES[name])
+    cls = REGISTRIES[name][key]
+    return cls(**check_options(cls, options, f"{name} {key!r}"))
+
+
+def named_object(name: str, value: Any) -> tuple[str, dict[str, Any]]:
+    """Return the name and the parameters of an object as a model file holds it."""
+    fields = Fields(value, name)
+    key, options = fields.take("name"), fields.take("parameters")
+    fields.close()
+    if not isinstance(key, str) or not isinstance(options, dict):
+        raise ValueError(f"{name} must have a name and parameters, got {value!r:.80}")
+    if not all(isinstance(option, str) for option in options):
+        raise ValueError(f"the parameters of {name} {key!r} must go by names")
+    return key, options
 
 
 def params_to_state(estimator: Any) -> dict[str, Any]:
@@ -67,21 +84,67 @@ def params_to_state(estimator: Any) -> dict[str, Any]:
     return {name: estimator._param_to_state(name, value) for name, value in params.items()}
 
 
+def with_params(cls: Any, params: Any) -> Any:
+    """Return an unfitted estimator with these parameters, which pass the checks that `fit` makes.
+
+    A parameter that the file does not have, because it is older, keeps its default.
+    """
+    estimator = cls()
+    if not isinstance(params, dict):
+        raise ValueError(f"params is a {type(params).__name__}, not a mapping")
+    known = estimator.get_params(deep=False)
+    for name, value in params.items():
+        if name not in known:
+            raise ValueError(f"{cls.__name__} has no parameter {name!r}")
+        setattr(estimator, name, estimator._param_from_state(name, value))
+    check_settings(estimator)
+    return estimator
+
+
+def left_out(estimator: Any) -> dict[str, str]:
+    """Return what of a fitted estimator no model file holds, and what that means.
+
+    Examples
+    --------
+    >>> from maxmargin import MulticlassSVM
+    >>> model = MulticlassSVM(warm_start=True, callbacks=[print])
+    >>> sorted(left_out(model))
+    ['callbacks']
+    """
+    dropped = {}
+    if estimator.callbacks:
+        dropped["callbacks"] = "they are code: set them again after loading"
+    if callable(estimator.scoring):
+        dropped["scoring"] = "a callable is code: set it again after loading, or name a measure"
+    if estimator._memory is not None:
+        dropped["the dual that warm_start keeps"] = "the next fit of the loaded model starts anew"
+    if estimator._online is not None:
+        dropped["the state of the online solver"] = (
+            "partial_fit of the loaded model keeps the weights and starts its steps anew"
+        )
+    return dropped
+
+
 def common_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what every estimator may have: classes, number and names of features."""
     names = ("classes_", "n_features_in_", "feature_names_in_")
     return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}, {}
 
 
-def restore_common(estimator: Any, meta: dict[str, Any]) -> None:
-    """Set what `common_state` found."""
-    for name in ("classes_", "n_features_in_", "feature_names_in_"):
-        if name in meta:
-            setattr(estimator, name, meta[name])
+def restore_features(estimator: Any, fields: Fields) -> None:
+    """Set number and names of features, as `common_state` found them."""
+    n_features = fields.count("n_features_in_", least=1)
+    estimator.n_features_in_ = n_features
+    if "feature_names_in_" in fields:
+        estimator.feature_names_in_ = fields.names("feature_names_in_", n_features)
 
 
 def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (meta, arrays) of a fitted estimator."""
+    """Return (meta, arrays) of a fitted estimator.
+
+    Refused where `from_state` would refuse it: a parameter that was set to nonsense after `fit`.
+    """
+    check_settings(estimator)
     result = {name: value for name, value in vars(estimator.result_).items() if name != "w"}
     result["history"] = [asdict(record) for record in result["history"]]
     fitted, arrays = estimator._fitted_state()
@@ -89,16 +152,23 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return meta, {**arrays, "w": estimator.result_.w}
 
 
-def from_state(cls: Any, meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    """Return the estimator that `to_state` was called on."""
-    estimator = cls()
-    params = {
-        name: estimator._param_from_state(name, value) for name, value in meta["params"].items()
-    }
-    estimator.set_params(**params)
-    arrays = dict(arrays)
-    result = dict(meta["result"])
-    result["history"] = [Record(**record) for record in result["history"]]
-    w = arrays.pop("w")
-    estimator._restore_fitted(meta["fitted"], arrays)
-    return estimator._adopt(Result(w=w, **result))
+def from_state(cls: Any, meta: Any, arrays: dict[str, Any]) -> Any:
+    """Return the estimator that `to_state` was called on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what no estimator would have given: parameters that `fit` refuses, weights that do not
+        fit classes and features, values of other types, anything missing or left over.
+    """
+    parts = Fields(meta, "it")
+    estimator = with_params(cls, parts.take("params"))
+    fitted, result = parts.fields("fitted"), parts.take("result")
+    parts.close()
+    own = Arrays(arrays)
+    estimator._restore_fitted(fitted, own)
+    fitted.close()
+    w = own.take("w", (estimator._n_weights(),))
+    own.close()
+    estimator._check_restored()
+    return estimator._adopt(read_result(result, w))

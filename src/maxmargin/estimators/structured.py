@@ -14,6 +14,8 @@ from maxmargin import prediction
 from maxmargin.costs import PartCost, WholeCost
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.settings import check_weights, resolve_cost
+from maxmargin.estimators.storage import named_object
+from maxmargin.estimators.stored import Arrays, Fields
 from maxmargin.generic import (
     maximize,
     n_weights,
@@ -125,8 +127,8 @@ random_state, warm_start, callbacks, verbose
         cost: Any = None,
         surrogate: Any = "margin",
         search: Any = "auto",
-        solver: Any = "bcfw",
-        tol: float = 1e-3,
+        solver: Any = "auto",
+        tol: float = 1e-2,
         max_iter: int = 1000,
         time_budget: float | None = None,
         patience: int | None = None,
@@ -230,6 +232,13 @@ random_state, warm_start, callbacks, verbose
             largest[i] = output_cost(data, cost, i, y, 0)
         return largest
 
+    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
+        pass  # the structure knows its features, and w how many there are
+
+    def _n_weights(self) -> int | None:
+        size = None if self._is_compiled() else getattr(self.structure, "n_features", None)
+        return None if size is None else int(size)
+
     def _layout(self) -> Any:
         return [type(self.structure).__qualname__, self.n_weights_]
 
@@ -247,12 +256,13 @@ random_state, warm_start, callbacks, verbose
     def _param_from_state(self, name: str, value: Any) -> Any:
         if name != "structure" or value is None:
             return super()._param_from_state(name, value)
-        if value["name"] not in STORED:
+        key, options = named_object(name, value)
+        if key not in STORED:
             raise ValueError(
-                f"The model's structure {value['name']!r} is not known here: import the module "
+                f"The model's structure {key!r} is not known here: import the module "
                 "that registers it (maxmargin.estimators.register_structure) before loading."
             )
-        return STORED[value["name"]](**value["parameters"])
+        return STORED[key](**options)
 
     # -- the structure ---------------------------------------------------------------------------
 

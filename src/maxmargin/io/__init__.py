@@ -6,10 +6,11 @@ from maxmargin.io.any import EXTENSIONS, FileData, file_format, read_any
 from maxmargin.io.arff import ArffData, read_arff
 from maxmargin.io.arff_write import write_arff
 from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
-from maxmargin.io.files import atomic_write
 from maxmargin.io.mulan import read_label_list
 from maxmargin.io.npz import read_npz, write_npz
-from maxmargin.io.svmlight import RankingData, read_rankings, read_svmlight, write_svmlight
+from maxmargin.io.replace import atomic_write
+from maxmargin.io.svmlight import RankingData, read_rankings, read_svmlight
+from maxmargin.io.svmlight_write import write_svmlight
 from maxmargin.io.templates import FUNCTIONS, PRESETS, FeatureTemplate
 from maxmargin.tags import (
     SCHEMES,

@@ -71,7 +71,7 @@ def file_format(path: str | os.PathLike[str]) -> str:
     if suffix.lower() not in EXTENSIONS:
         raise ValueError(
             f"{os.fspath(path)}: the extension {suffix!r} names no format. There are: "
-            f"{', '.join(EXTENSIONS)}."
+            f"{', '.join(EXTENSIONS)}. format= (--format on the command line) says it for any name."
         )
     return EXTENSIONS[suffix.lower()]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from maxmargin.io.files import atomic_write
 from maxmargin.io.mulan import label_list
+from maxmargin.io.replace import atomic_write
 
 __all__ = ["write_arff"]
 
@@ -34,7 +34,7 @@ def write_arff(
     """Write features and label sets as an ARFF file, replaced in one step; ``.gz`` compresses.
 
     Features come first and are ``numeric``, labels come last and are ``{0,1}``. Numbers are written
-    so that reading gives the same ones.
+    so that reading gives the same ones; NaN, a value that is missing, as ``?``.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def _features(X: Any) -> csr_matrix:
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"X must hold samples and features in two dimensions, got {X.shape}.")
     X = csr_matrix(X, dtype=np.float64)
-    if not np.isfinite(X.data).all():
-        e = int(np.flatnonzero(~np.isfinite(X.data))[0])
+    if np.isinf(X.data).any():
+        e = int(np.flatnonzero(np.isinf(X.data))[0])
         i = int(np.searchsorted(X.indptr, e, side="right")) - 1
         raise ValueError(f"X[{i}, {X.indices[e]}] is {X.data[e]}, which is not a finite number.")
     return X
@@ -139,7 +139,7 @@ def _quote(name: str) -> str:
 
 
 def _number(value: float) -> str:
-    return repr(value).removesuffix(".0")
+    return "?" if value != value else repr(value).removesuffix(".0")
 
 
 def _label(value: int) -> str:

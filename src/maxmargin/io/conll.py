@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from maxmargin.io.files import Source, atomic_write, numbered_lines, source_name
+from maxmargin.io.files import Source, numbered_lines, shown, source_name
+from maxmargin.io.replace import atomic_write
 
 __all__ = ["ConllData", "conll_width", "read_conll", "write_conll"]
 
 Row = tuple[str, ...]
 _DOCSTART = "-DOCSTART-"
+_LONGEST = 1 << 20  # characters of a line: more is no token, and each template would repeat it
 
 
 @dataclass
@@ -76,7 +78,7 @@ def conll_width(source: Source, *, separator: str | None = None) -> int:
     3
     """
     _check_separator(separator)
-    for _, line in numbered_lines(source):
+    for _, line in numbered_lines(source, _LONGEST):
         if line.strip() and not line.startswith(_DOCSTART):
             return len(_fields(line, separator))
     raise ValueError(f"{source_name(source)}: holds no token.")
@@ -142,8 +144,9 @@ def read_conll(
     Raises
     ------
     ValueError
-        For a line with fewer or more columns than the first one, naming file and line; for a file
-        that holds no token, is not UTF-8 or lacks the column asked for.
+        For a line with fewer or more columns than the first one, or of more than a million
+        characters, naming file and line; for a file that holds no token, is not UTF-8 or lacks the
+        column asked for.
 
     Examples
     --------
@@ -166,8 +169,9 @@ def read_conll(
     first_lines: list[int] = []
     chosen: dict[str, int] = {}
     tag: int | None = None
+    known: dict[str, str] = {}  # words and tags come again: each is kept once
     width = first = 0
-    for number, line in numbered_lines(source):
+    for number, line in numbered_lines(source, _LONGEST):
         is_start = line.startswith(_DOCSTART)
         if is_start or not line.strip():
             if sentences[-1]:
@@ -176,6 +180,11 @@ def read_conll(
             if is_start:
                 starts.append(len(sentences) - 1)
             continue
+        if "\r" in line:
+            raise ValueError(
+                f"{name}, line {number}: holds a carriage return; lines end in \\n or \\r\\n: "
+                f"{shown(line)}"
+            )
         row = _fields(line, separator)
         if not width:
             width, first = len(row), number
@@ -185,15 +194,15 @@ def read_conll(
         if len(row) != width:
             raise ValueError(
                 f"{name}, line {number}: expected {width} columns as on line {first}, "
-                f"got {len(row)}: {line!r}"
+                f"got {len(row)}: {shown(line)}"
             )
         if tag is not None:
             if not row[tag]:
-                raise ValueError(f"{name}, line {number}: the tag is empty: {line!r}")
-            tags[-1].append(row[tag])
+                raise ValueError(f"{name}, line {number}: the tag is empty: {shown(line)}")
+            tags[-1].append(known.setdefault(row[tag], row[tag]))
         if not sentences[-1]:
             first_lines.append(number)
-        sentences[-1].append(tuple([row[j] for j in places]))
+        sentences[-1].append(tuple([known.setdefault(row[j], row[j]) for j in places]))
     if not width:
         raise ValueError(f"{name}: holds no token.")
     if not sentences[-1]:
@@ -298,6 +307,6 @@ def _join(fields: list[str], separator: str, where: str) -> str:
                 f"{where}: the field {piece!r} cannot be written with separator={separator!r}."
             )
     line = separator.join(fields)
-    if not line.strip() or line.startswith(_DOCSTART):
+    if not line.strip() or line.startswith((_DOCSTART, "\ufeff")):
         raise ValueError(f"{where}: the line {line!r} would not be read back as a token.")
     return line

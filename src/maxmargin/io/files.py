@@ -1,22 +1,48 @@
-"""Opening and replacing files: gzip on the way in, all or nothing on the way out."""
+"""Opening files and reading their lines: gzip is known by its first bytes, pipes are kept."""
 
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
-from uuid import uuid4
+from typing import IO, Any, TypeAlias
 
-__all__ = ["Source", "atomic_write", "numbered_lines", "open_binary", "source_name"]
+from maxmargin.io.unpack import Gunzip
+
+__all__ = [
+    "Source",
+    "Spool",
+    "numbered_lines",
+    "open_binary",
+    "reading",
+    "rereadable",
+    "shown",
+    "source_name",
+]
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[Any]"
 """A path, or a file that is open for reading in text or binary mode."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_PACKED = {
+    rb"BZh[1-9]1AY&SY": "bzip2",
+    rb"\xfd7zXZ\x00": "xz",
+    rb"PK\x03\x04": "zip",
+    rb"\x28\xb5\x2f\xfd": "zstd",
+}
+_SHOWN = 60  # characters of a line that an error repeats
+
+
+class Spool(io.BytesIO):
+    """What a pipe held, under the name of the pipe; reading it again starts at its beginning."""
+
+    def __init__(self, content: bytes, name: str) -> None:
+        super().__init__(content)
+        self.name = name
 
 
 def source_name(source: Source) -> str:
@@ -26,8 +52,21 @@ def source_name(source: Source) -> str:
     return str(getattr(source, "name", "<stream>"))
 
 
+def shown(text: str) -> str:
+    """`text` as an error repeats it: in quotes, and cut where it is long.
+
+    Examples
+    --------
+    >>> shown("B-NP"), len(shown("x" * 10**7))
+    ("'B-NP'", 65)
+    """
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
+
+
 def open_binary(path: str | os.PathLike[str]) -> IO[bytes]:
     """Open `path` for reading bytes; a gzip file is known by its first two bytes, not by its name.
+
+    A pipe, such as ``/dev/stdin``, is read to its end first.
 
     Examples
     --------
@@ -39,17 +78,63 @@ def open_binary(path: str | os.PathLike[str]) -> IO[bytes]:
     ...     with open_binary(path) as file:
     ...         file.read()
     b'text'
+    >>> open_binary("none.txt")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: no such file: none.txt
     """
-    with open(path, "rb") as file:
-        is_packed = file.read(2) == _GZIP_MAGIC
-    return cast("IO[bytes]", gzip.open(path, "rb")) if is_packed else open(path, "rb")
+    return _unpacked(_open(path))
+
+
+def _open(path: str | os.PathLike[str]) -> IO[bytes]:
+    """The file as it is, which can be sought in."""
+    name = os.fspath(path)
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - the caller closes it
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no such file: {name}") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{name} is a folder, not a file") from None
+    except PermissionError:
+        raise PermissionError(f"no permission to read {name}") from None
+    if file.seekable():
+        return file
+    with file:
+        return Spool(file.read(), name)
+
+
+def _unpacked(file: IO[bytes]) -> IO[bytes]:
+    """`file` from its beginning, through gzip where its first bytes say so."""
+    file.seek(0)
+    is_packed = file.read(2) == _GZIP_MAGIC
+    file.seek(0)
+    return io.BufferedReader(Gunzip(file), 1 << 17) if is_packed else file
+
+
+def rereadable(source: Source) -> Source:
+    """`source` such that it can be read more than once: of a pipe what it holds, else itself.
+
+    Examples
+    --------
+    >>> rereadable("train.conll")
+    'train.conll'
+    """
+    if not isinstance(source, (str, os.PathLike)) or not os.path.exists(source):
+        return source
+    if os.path.isfile(source) or os.path.isdir(source):
+        return source
+    with _open(source) as file:
+        return Spool(file.read(), source_name(source))
 
 
 @contextmanager
-def _reading(source: Source) -> Iterator[IO[Any]]:
+def reading(source: Source) -> Iterator[IO[Any]]:
     """`source` as an open file; what we opened we close."""
     if isinstance(source, (str, os.PathLike)):
         with open_binary(source) as file:
+            yield file
+    elif isinstance(source, Spool):
+        with _unpacked(Spool(source.getvalue(), source.name)) as file:
             yield file
     elif hasattr(source, "read"):
         yield source
@@ -57,65 +142,57 @@ def _reading(source: Source) -> Iterator[IO[Any]]:
         raise TypeError(f"expected a path or an open file, got {type(source).__name__}.")
 
 
-def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
+def numbered_lines(source: Source, longest: int | None = None) -> Iterator[tuple[int, str]]:
     r"""Lines of a UTF-8 text with their numbers from 1, without line ends.
 
-    Only ``\n`` and ``\r\n`` end a line, so that words may hold the other separators of Unicode.
+    Only ``\n`` and ``\r\n`` end a line, so that words may hold the other separators of Unicode. A
+    line of more than `longest` characters is refused before it is read whole.
 
     Examples
     --------
-    >>> import io
     >>> list(numbered_lines(io.StringIO("a\nb\n")))
     [(1, 'a'), (2, 'b')]
     """
     name = source_name(source)
     number = 0
-    with _reading(source) as file:
+    room = -1 if longest is None else 4 * longest + 2  # a character has four bytes at most
+    with reading(source) as file:
         try:
-            for number, line in enumerate(file, start=1):
-                text = line.decode("utf-8") if isinstance(line, bytes) else line
-                if number == 1:
-                    text = text.removeprefix("\ufeff")  # a byte order mark is no part of a word
-                yield number, text.rstrip("\r\n")
+            while line := file.readline(room):
+                number += 1
+                if number == 1 and isinstance(line, bytes):
+                    _refuse_packed(name, line)
+                is_cut = longest is not None and len(line) >= room
+                text = _decoded(line, is_cut)
+                # A byte order mark is no part of a word; files that were joined have several.
+                text = text.rstrip("\r\n").lstrip("\ufeff")
+                if is_cut or (longest is not None and len(text) > longest):
+                    raise ValueError(
+                        f"{name}, line {number}: the line is longer than {longest} characters: "
+                        f"{shown(text)}"
+                    )
+                if "\0" in text:
+                    raise ValueError(
+                        f"{name}, line {number}: holds a zero byte, which no text file does."
+                    )
+                yield number, text
         except UnicodeDecodeError as error:
-            raise ValueError(f"{name}, line {number}: not UTF-8 ({error.reason}).") from None
+            raise ValueError(
+                f"{name}, line {number}: not UTF-8 ({error.reason} at byte {error.start + 1} of "
+                "the line); files of another encoding must be converted first."
+            ) from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{name}, after line {number}: broken gzip file: {error}") from None
 
 
-@contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that becomes `path` when the block ends well, and vanishes when it does not.
+def _decoded(line: str | bytes, is_cut: bool) -> str:
+    """The text of a line; the end of one that is too long may lie within a character."""
+    if isinstance(line, str):
+        return line
+    return line.decode("utf-8", "ignore" if is_cut else "strict")
 
-    It is written beside `path`, so that the last step is a rename within one file system. A name
-    that ends in ``.gz`` is compressed, with no time stamp: equal contents make equal files.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "notes.txt")
-    ...     with atomic_write(path) as file:
-    ...         _ = file.write(b"whole")
-    ...     os.listdir(folder)
-    ['notes.txt']
-    """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"cannot write {target}: the folder {target.parent} does not exist."
-        )
-    temporary = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
-    try:
-        with open(temporary, "xb") as raw:
-            if target.suffix == ".gz":
-                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                    yield cast("IO[bytes]", packed)
-            else:
-                yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def _refuse_packed(name: str, line: bytes) -> None:
+    for magic, packer in _PACKED.items():
+        if re.match(magic, line):
+            raise ValueError(f"{name} is packed by {packer}; unpack it first, or pack it by gzip.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Sequence
-from xml.etree import ElementTree
+from typing import Any
+from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from maxmargin.io.files import Source, numbered_lines, source_name
+from maxmargin.io.files import Source, reading, shown, source_name
 
 __all__ = ["label_list", "read_label_list"]
 
@@ -21,6 +24,7 @@ def read_label_list(source: Source) -> list[str]:
     Parameters
     ----------
     source : path or file open for reading
+        In UTF-8, or in the encoding that its first line names. A document type is refused.
 
     Returns
     -------
@@ -33,23 +37,54 @@ def read_label_list(source: Source) -> list[str]:
     ['a', 'b']
     """
     name = source_name(source)
-    text = "\n".join(line for _, line in numbered_lines(source))
-    try:
-        root = ElementTree.fromstring(text.encode("utf-8"))
-    except ElementTree.ParseError as error:
-        raise ValueError(f"{name}: not well-formed xml: {error}.") from None
-    found = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label"]
-    if not found:
-        raise ValueError(f"{name}: holds no <label name=...>.")
     names: dict[str, None] = {}
-    for k, element in enumerate(found, start=1):
-        label = element.get("name")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        if tag.rpartition(" ")[2] != "label":
+            return
+        where = f"{name}, line {parser.CurrentLineNumber}"
+        label = attributes.get("name")
         if not label:
-            raise ValueError(f"{name}: label {k} has no name.")
+            raise ValueError(f"{where}: label {len(names) + 1} has no name.")
         if label in names:
-            raise ValueError(f"{name}: the label {label!r} comes twice.")
+            raise ValueError(f"{where}: the label {shown(label)} comes twice.")
         names[label] = None
+
+    def refuse(*_: Any) -> None:
+        # A document type may define entities that grow without end or stand for other files.
+        raise ValueError(
+            f"{name}, line {parser.CurrentLineNumber}: holds a document type (<!DOCTYPE>), which "
+            "is not read; a list of labels needs none."
+        )
+
+    content = _content(name, source)
+    parser = expat.ParserCreate("utf-8" if isinstance(content, str) else None, " ")
+    parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise ValueError(f"{name}: not well-formed xml: {error}.") from None
+    except LookupError as error:  # Python looks for encodings that expat does not have
+        raise ValueError(f"{name}, line {parser.CurrentLineNumber}: {error}.") from None
+    except ValueError as error:
+        if not str(error).startswith(name):
+            error = ValueError(f"{name}, line {parser.CurrentLineNumber}: {error}.")
+        raise error from None
+    if not names:
+        raise ValueError(f"{name}: holds no <label name=...>.")
     return list(names)
+
+
+def _content(name: str, source: Source) -> str | bytes:
+    """The whole file; bytes, so that it may say its encoding."""
+    with reading(source) as file:
+        try:
+            return file.read()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name}: not UTF-8 ({error.reason}).") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{name}: broken gzip file: {error}") from None
 
 
 def label_list(names: Sequence[str]) -> bytes:
@@ -65,7 +100,7 @@ def label_list(names: Sequence[str]) -> bytes:
     head = f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="{_NAMESPACE}">'
     text = "\n".join([head, *lines, "</labels>\n"]).encode("utf-8")
     try:
-        ElementTree.fromstring(text)
-    except ElementTree.ParseError:
+        expat.ParserCreate().Parse(text, True)
+    except expat.ExpatError:
         raise ValueError("label_names hold a control character, which xml cannot.") from None
     return text

@@ -6,7 +6,6 @@ Sequences are stacked: sequence i is rows ``offsets[i]`` to ``offsets[i + 1] - 1
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -14,9 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.io.files import atomic_write
+from maxmargin.io.arrays import read_arrays
+from maxmargin.io.files import Source, source_name
+from maxmargin.io.replace import atomic_write
+from maxmargin.io.unpack import most_unpacked
 
 __all__ = ["cut", "read_npz", "stack", "write_npz"]
+
+#: The arrays of a file, and the kinds of `numpy.dtype` that each may have.
+_KINDS = {"X": "biuf", "y": "biufUS", "offsets": "biuf"}
 
 
 def stack(
@@ -105,9 +110,16 @@ def write_npz(
     for key, array in arrays.items():
         if array.dtype == object:
             raise TypeError(f"{key} holds Python objects; expected numbers or strings.")
+        if array.dtype.kind not in _KINDS[key]:
+            raise TypeError(f"{key} holds {array.dtype}, which `read_npz` would not read.")
     _check(arrays, "write_npz")
     with atomic_write(path) as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        if sum(array.nbytes for array in arrays.values()) > most_unpacked(file.tell()):
+            # Nearly all zeros: packed, it would look like a file that is made to fill the memory.
+            file.seek(0)
+            file.truncate()
+            np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def _check_same_lengths(of_x: NDArray[np.int64], of_y: NDArray[np.int64]) -> None:
@@ -129,25 +141,37 @@ def _check(arrays: dict[str, NDArray[Any]], name: str) -> None:
     if offsets is None:
         return
     is_whole = offsets.ndim == 1 and len(offsets) >= 2 and np.issubdtype(offsets.dtype, np.integer)
-    if not is_whole or offsets[0] != 0 or offsets[-1] != len(X) or (np.diff(offsets) < 0).any():
+    # Neighbours are compared, not subtracted: a difference of unsigned numbers is never below 0.
+    if (
+        not is_whole
+        or offsets[0] != 0
+        or offsets[-1] != len(X)
+        or (offsets[1:] < offsets[:-1]).any()
+    ):
         raise ValueError(
             f"{name}: offsets must be whole numbers that rise from 0 to the {len(X)} rows of X."
         )
 
 
-def read_npz(path: str | os.PathLike[str]) -> tuple[Any, Any]:
+def read_npz(source: Source) -> tuple[Any, Any]:
     """Samples and labels of an npz file.
 
     Parameters
     ----------
-    path : path
-        With keys ``X``, perhaps ``y``, and ``offsets`` if it holds sequences. Nothing is unpickled.
+    source : path or file open for reading bytes
+        With keys ``X``, perhaps ``y``, and ``offsets`` if it holds sequences. Nothing is unpickled,
+        and no array is made that is larger than what the file holds for it.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features), or list of arrays of shape (length, n_features)
         Sequences are views into one array.
     y : ndarray, list of arrays, or None
+
+    Raises
+    ------
+    ValueError
+        Naming the file and, within it, the array, for what cannot be read.
 
     Examples
     --------
@@ -159,18 +183,8 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[Any, Any]:
     >>> X.shape, y
     ((2, 2), array([1, 0]))
     """
-    name = os.fspath(path)
-    try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("it is a single array")
-        with file:
-            arrays = {key: file[key] for key in file.files if key in ("X", "y", "offsets")}
-            found = list(file.files)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{name} is not an npz file of plain arrays: {error}") from None
-    if "X" not in arrays:
-        raise ValueError(f"{name} has no key 'X'; its keys are {found}.")
+    name = source_name(source)
+    arrays = read_arrays(source, _KINDS)
     _check(arrays, name)
     X, y, offsets = arrays["X"], arrays.get("y"), arrays.get("offsets")
     if offsets is None:

@@ -1,27 +1,36 @@
-"""svmlight files, ``label index:value index:value ...``, over scikit-learn's reader.
+"""svmlight files, ``label index:value index:value ...``.
 
 Rankings (LETOR, MSLR) are svmlight with the number of a query: ``grade qid:3 index:value ...``.
 """
 
 from __future__ import annotations
 
-import io
 import math
-import os
 import re
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from maxmargin.io.files import Source, atomic_write, numbered_lines, source_name
+from maxmargin.io.files import Source, numbered_lines, shown, source_name
 
-__all__ = ["RankingData", "read_rankings", "read_svmlight", "write_svmlight"]
+__all__ = ["RankingData", "read_rankings", "read_svmlight"]
 
-_WHOLE = re.compile(r"[-+]?[0-9]+")
+_WHOLE = re.compile(r"[-+]?[0-9]{1,19}")
+# Possessive (++), so that a long line takes neither time nor memory to be refused.
+_FLOAT = r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
+_VALUE = rf"(?:{_FLOAT}|[-+]?(?i:nan|inf(?:inity)?+))"
+_PAIRS = re.compile(rf"(?:[ \t]++[0-9]{{1,10}}+:{_VALUE}(?![^ \t]))*+[ \t]*+")
+_PAIR = re.compile(rf"(-?[0-9]+):({_VALUE})")
+_NUMBER = re.compile(_VALUE)
+_HEAD = re.compile(r"(?:[ \t]++([^ \t:]++)(?![^ \t]))?([ \t]++qid:[^ \t]*+)?")
+#: Indices are int32 in a csr matrix; a file that is wider than any known one is a mistake.
+_WIDEST, _WIDEST_SAID = 1 << 27, (1 << 31) - 1
+_CHUNK = 1 << 20  # characters whose numbers are made at once
 
 
 def read_svmlight(
@@ -32,6 +41,9 @@ def read_svmlight(
     zero_based: bool | str = "auto",
 ) -> tuple[csr_matrix, Any]:
     r"""Features and labels of an svmlight file, plain or gzipped.
+
+    A feature that a line does not name is 0, not missing. One that is missing may be written as
+    ``nan``, which comes back as NaN; what learns from it says whether it takes that.
 
     Parameters
     ----------
@@ -47,13 +59,14 @@ def read_svmlight(
     -------
     X : csr_matrix of float64, shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
-        Of int where all labels are whole numbers. With `multilabel` a list of tuples of int.
+        Of int64 where all labels are whole numbers. With `multilabel` a list of tuples of int.
 
     Raises
     ------
     ValueError
-        Naming file and line, for what cannot be read: a label or value that is no finite number,
-        indices that do not increase, an index beyond `n_features`.
+        Naming file and line, for what cannot be read: a label that is no finite number, or whole
+        and beyond 64 bits, or one of several and not whole; an infinite value; indices that do not
+        increase, an index beyond `n_features`, or beyond 134 217 728 where that is None.
 
     Examples
     --------
@@ -69,10 +82,10 @@ def read_svmlight(
         ...
     ValueError: <stream>, line 2: expected index:number, got '2:x'.
     """
-    X, y, _ = _load(source, _Dialect(n_features, zero_based, multilabel))
-    if multilabel:
-        return X, [tuple(int(label) for label in labels) for labels in y]
-    return X, _whole(y)
+    dialect = _Dialect(n_features, zero_based, multilabel)
+    table = _load(source, dialect)
+    X = table.matrix(dialect)
+    return (X, table.sets) if multilabel else (X, table.labels())
 
 
 class RankingData(NamedTuple):
@@ -97,7 +110,8 @@ def read_rankings(
 ) -> RankingData:
     r"""Documents, grades and queries of a file of LETOR or MSLR, plain or gzipped.
 
-    A line is one document: ``grade qid:3 index:value index:value ... # comment``.
+    A line is one document: ``grade qid:3 index:value index:value ... # comment``. A feature that it
+    does not name is 0; ``nan`` is a value that is missing.
 
     Parameters
     ----------
@@ -133,9 +147,11 @@ def read_rankings(
         ...
     ValueError: <stream>, line 2: expected qid:number after the grade, got '2:1'.
     """
-    X, grades, qid = _load(source, _Dialect(n_features, zero_based, has_queries=True))
+    dialect = _Dialect(n_features, zero_based, has_queries=True)
+    table = _load(source, dialect)
+    X = table.matrix(dialect)
     X.eliminate_zeros()  # such files often write all features, and a third of them may be 0
-    return RankingData(X, _whole(grades), qid)
+    return RankingData(X, table.labels(), np.array(table.queries, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -147,146 +163,239 @@ class _Dialect:
     multilabel: bool = False
     has_queries: bool = False
 
+    @property
+    def lowest(self) -> int:
+        """The lowest index there may be."""
+        return 1 if self.zero_based is False else 0
 
-def _load(source: Source, dialect: _Dialect) -> tuple[csr_matrix, Any, Any]:
-    """Features, labels as floats (or tuples of floats), queries or None; all of it checked."""
+    @property
+    def top(self) -> int:
+        """The highest index that a line alone can show to be one."""
+        if self.n_features is None:
+            return _WIDEST
+        # Whether n_features itself is too far may depend on a 0 in another line.
+        top = self.n_features - (1 if self.zero_based is True else 0)
+        return min(top, _WIDEST_SAID)
+
+
+@dataclass
+class _Table:
+    """What was read so far, as numbers."""
+
+    is_whole: bool = True
+    whole: array[int] = field(default_factory=lambda: array("q"))
+    real: array[float] = field(default_factory=lambda: array("d"))
+    sets: list[tuple[int, ...]] = field(default_factory=list)
+    queries: array[int] = field(default_factory=lambda: array("q"))
+    counts: array[int] = field(default_factory=lambda: array("q"))
+    indices: array[int] = field(default_factory=lambda: array("i"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+
+    def add_label(self, label: int | float) -> None:
+        if self.is_whole and isinstance(label, int):
+            self.whole.append(label)
+            return
+        if self.is_whole:  # the first that is no whole number: from here on all are floats
+            self.is_whole, self.real, self.whole = False, array("d", self.whole), array("q")
+        self.real.append(label)
+
+    def labels(self) -> NDArray[Any]:
+        if self.is_whole:
+            return np.array(self.whole, dtype=np.int64)
+        return np.array(self.real, dtype=np.float64)
+
+    def matrix(self, dialect: _Dialect) -> csr_matrix:
+        indices = np.array(self.indices, dtype=np.int32)
+        is_zero_based = dialect.zero_based
+        if is_zero_based == "auto":
+            is_zero_based = bool(len(indices)) and int(indices.min()) == 0
+        if not is_zero_based:
+            indices -= 1
+        width = int(indices.max()) + 1 if len(indices) else 0
+        ends = np.zeros(len(self.counts) + 1, dtype=np.int64)
+        np.cumsum(self.counts, out=ends[1:])
+        values = np.array(self.values, dtype=np.float64)
+        n_features = width if dialect.n_features is None else dialect.n_features
+        return csr_matrix((values, indices, ends), shape=(len(self.counts), n_features))
+
+
+def _load(source: Source, dialect: _Dialect) -> _Table:
+    """All lines of a file, each of them checked."""
     name = source_name(source)
-    lines = list(numbered_lines(source))
-    text = "\n".join(line for _, line in lines).encode("utf-8")
-    try:
-        X, y, *queries = load_svmlight_file(
-            io.BytesIO(text),
-            n_features=dialect.n_features,
-            multilabel=dialect.multilabel,
-            zero_based=dialect.zero_based,
-            query_id=dialect.has_queries,
-        )
-    except (ValueError, OverflowError) as error:
-        # The reader does not say where; only a file that failed is worth a second, slow look.
-        _find_bad_line(name, lines, dialect)
-        raise ValueError(f"{name}: {error}") from None
-    if X.shape[0] == 0:
+    table = _Table()
+    waiting: list[tuple[int, str]] = []  # lines whose pairs are still text
+    n_waiting = 0
+    for number, line in numbered_lines(source):
+        text = " " + line.partition("#")[0].strip(" \t")
+        if text == " ":
+            continue
+        head = _HEAD.match(text)
+        rest = text[head.end() :] if head else ""
+        if not head or not _PAIRS.fullmatch(rest) or not _take_head(table, head, dialect):
+            raise _fault(name, number, text, dialect)
+        table.counts.append(rest.count(":"))
+        waiting.append((number, text))
+        n_waiting += len(text) + 200  # what a string takes beside its characters
+        if n_waiting > _CHUNK:
+            _take_pairs(name, table, waiting, dialect)
+            waiting, n_waiting = [], 0
+    _take_pairs(name, table, waiting, dialect)
+    if not len(table.counts):
         raise ValueError(f"{name}: holds no sample.")
-    is_good = np.isfinite(X.data).all() and (dialect.multilabel or np.isfinite(y).all())
+    _check_zero(name, table, dialect)
+    return table
+
+
+def _take_head(table: _Table, head: re.Match[str], dialect: _Dialect) -> bool:
+    """Add the label or labels of a line, and its query; tell whether they are what they must be."""
+    label, query = head[1], head[2]
+    if dialect.multilabel:
+        labels = [] if label is None else [_label(piece) for piece in label.split(",")]
+        if not all(isinstance(found, int) for found in labels) or len(set(labels)) < len(labels):
+            return False
+        table.sets.append(tuple(sorted(labels)))  # type: ignore[arg-type]
+        return True
+    found = None if label is None else _label(label)
+    if found is None:
+        return False
     if dialect.has_queries:
-        # The reader passes over a missing qid: there are then fewer of them than rows.
-        is_good = is_good and len(queries[0]) == X.shape[0] and (y >= 0).all()
-    if not is_good:
-        _find_bad_line(name, lines, dialect)
-    return X, y, queries[0] if queries else None
+        number = "" if query is None else query.strip()[4:]
+        if found < 0 or not _WHOLE.fullmatch(number) or not -(2**63) <= int(number) < 2**63:
+            return False
+        table.queries.append(int(number))
+    table.add_label(found)
+    return True
 
 
-def _whole(labels: NDArray[np.float64]) -> NDArray[Any]:
-    return labels.astype(np.int64) if (labels == np.floor(labels)).all() else labels
-
-
-def _find_bad_line(name: str, lines: list[tuple[int, str]], dialect: _Dialect) -> None:
-    """Raise ValueError for the first line that is at fault, if one alone is."""
-    n_features = dialect.n_features
-    lowest = 1 if dialect.zero_based is False else 0
-    top = math.inf if n_features is None else n_features - (0 if lowest else 1)
-    if dialect.zero_based == "auto" and n_features is not None:
-        top = n_features  # whether n_features itself is too far depends on another line's 0
-    for number, line in lines:
-        problem = _fault(line.partition("#")[0].split(), lowest, top, dialect)
-        if problem:
-            raise ValueError(f"{name}, line {number}: {problem}")
-
-
-def _fault(pieces: list[str], lowest: int, top: float, dialect: _Dialect) -> str | None:
-    if not pieces:
+def _label(text: str) -> int | float | None:
+    """A label: int where it is whole, None where it is no label."""
+    if _WHOLE.fullmatch(text):
+        number: int | float = int(text)
+    elif _NUMBER.fullmatch(text):
+        number = float(text)
+        if not math.isfinite(number):
+            return None
+        if number == math.floor(number):
+            number = int(number)
+    else:
         return None
-    if ":" in pieces[0] and not dialect.multilabel:
-        return f"expected a label first, got {pieces[0]!r}."
-    head = [] if ":" in pieces[0] else pieces[:1]
-    for label in head[0].split(",") if dialect.multilabel and head else head:
-        if not math.isfinite(_number(label)):
-            return f"the label {label!r} is not a finite number."
-    rest = pieces[len(head) :]
-    query = rest.pop(0) if rest and rest[0].startswith("qid:") else None
-    if dialect.has_queries:
-        if _number(head[0]) < 0:
-            return f"the grade {head[0]!r} is below 0."
-        if query is None:
-            found = repr(rest[0]) if rest else "nothing"
-            return f"expected qid:number after the grade, got {found}."
-        if not _WHOLE.fullmatch(query[4:]) or not -(2**63) <= int(query[4:]) < 2**63:
-            return f"expected a whole number after qid:, got {query!r}."
-    before = -1
-    for piece in rest:
-        index, colon, value = piece.partition(":")
-        if not colon or not index.lstrip("-").isdigit() or math.isnan(_number(value)):
-            return f"expected index:number, got {piece!r}."
-        if not lowest <= int(index) <= top:
-            return f"the index of {piece!r} is outside {lowest}..{top:g}."
-        if int(index) <= before:
-            return f"the index of {piece!r} does not exceed the one before, {before}."
-        if math.isinf(_number(value)):
-            return f"the value of {piece!r} is not finite."
-        before = int(index)
+    if isinstance(number, int) and not -(2**63) <= number < 2**63:
+        return None
+    return number
+
+
+def _take_pairs(
+    name: str, table: _Table, waiting: list[tuple[int, str]], dialect: _Dialect
+) -> None:
+    """Make numbers of the pairs of some lines."""
+    if not waiting:
+        return
+    text = " ".join(line[_HEAD.match(line).end() :] for _, line in waiting)  # type: ignore[union-attr]
+    numbers = np.fromstring(text.replace(":", " "), sep=" ") if text.strip() else np.zeros(0)
+    counts = np.array(table.counts[-len(waiting) :])
+    if len(numbers) != 2 * int(counts.sum()):
+        raise ValueError(f"{name}, lines {waiting[0][0]} to {waiting[-1][0]}: cannot be read.")
+    indices, values = numbers[::2], numbers[1::2]
+    is_bad = (indices < dialect.lowest) | (indices > dialect.top) | np.isinf(values)
+    rises = np.ones(len(indices), dtype=bool)
+    rises[1:] = np.diff(indices) > 0
+    starts = np.cumsum(counts) - counts
+    rises[starts[counts > 0]] = True
+    if is_bad.any() or not rises.all():
+        at = int(np.flatnonzero(is_bad | ~rises)[0])
+        number, line = waiting[int(np.searchsorted(starts + counts, at, side="right"))]
+        raise _fault(name, number, line, dialect)
+    table.indices.frombytes(indices.astype(np.int32).tobytes())
+    table.values.frombytes(np.ascontiguousarray(values).tobytes())
+
+
+def _check_zero(name: str, table: _Table, dialect: _Dialect) -> None:
+    """Refuse the index `n_features` where another line shows that indices count from 0."""
+    if dialect.zero_based != "auto" or dialect.n_features is None or not len(table.indices):
+        return
+    indices = np.frombuffer(table.indices, dtype=np.int32)
+    if int(indices.min()) == 0 and int(indices.max()) >= dialect.n_features:
+        raise ValueError(
+            f"{name}: has the indices 0 and {indices.max()}, so more than the "
+            f"{dialect.n_features} features that are expected."
+        )
+
+
+# Faults -------------------------------------------------------------------------------------------
+
+
+def _fault(name: str, number: int, line: str, dialect: _Dialect) -> ValueError:
+    """What is wrong with a line."""
+    problem = _head_fault(line, dialect) or _pair_fault(line, dialect)
+    problem = problem or f"cannot be read: {shown(line.strip())}."
+    return ValueError(f"{name}, line {number}: {problem}")
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """What spaces and tabs part; one by one, because a line may be as long as the file."""
+    return (piece.group() for piece in re.finditer(r"[^ \t]+", line))
+
+
+def _head_fault(line: str, dialect: _Dialect) -> str | None:
+    pieces = _pieces(line)
+    first = next(pieces)
+    if ":" not in first:
+        problem = _label_fault(first, dialect)
+        if problem:
+            return problem
+        first = next(pieces, "")
+    elif not dialect.multilabel:
+        return f"expected a label first, got {shown(first)}."
+    if not dialect.has_queries:
+        return None
+    if not first.startswith("qid:"):
+        found = shown(first) if first else "nothing"
+        return f"expected qid:number after the grade, got {found}."
+    if not _WHOLE.fullmatch(first[4:]) or not -(2**63) <= int(first[4:]) < 2**63:
+        return f"expected a whole number after qid:, got {shown(first)}."
     return None
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+def _pair_fault(line: str, dialect: _Dialect) -> str | None:
+    head = _HEAD.match(line)
+    before = -1
+    for piece in _pieces(line[head.end() :] if head else line):
+        pair = _PAIR.fullmatch(piece)
+        if pair is None:
+            return f"expected index:number, got {shown(piece)}."
+        index = int(pair[1]) if len(pair[1]) < 20 else _WIDEST_SAID + 1
+        if not dialect.lowest <= index <= dialect.top:
+            return _index_fault(piece, index, dialect)
+        if index <= before:
+            return f"the index of {shown(piece)} does not exceed the one before, {before}."
+        if math.isinf(float(pair[2])):
+            return f"the value of {shown(piece)} is not finite."
+        before = index
+    return None
 
 
-def write_svmlight(
-    path: str | os.PathLike[str],
-    X: Any,
-    y: Any,
-    *,
-    qid: Any = None,
-    multilabel: bool = False,
-    zero_based: bool = False,
-) -> None:
-    """Write features and labels as an svmlight file, replaced in one step; ``.gz`` compresses.
-
-    Values have 16 significant digits, which may miss the last bit of a float64.
-
-    Parameters
-    ----------
-    path : path
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : array of shape (n_samples,)
-        Numbers; with `multilabel` an indicator matrix of shape (n_samples, n_labels).
-    qid : array of int of shape (n_samples,) or None, default None
-        The query of each sample, for :func:`read_rankings`; y then holds grades, 0 or more.
-    multilabel : bool, default False
-    zero_based : bool, default False
-        Whether indices count from 0.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "tiny.svm")
-    ...     write_svmlight(path, [[0.0, 2.0], [1.0, 0.0]], [1, 0])
-    ...     read_svmlight(path)[0].toarray()
-    array([[0., 2.],
-           [1., 0.]])
-    """
-    if qid is not None:
-        if multilabel:
-            raise ValueError("qid and multilabel=True exclude each other: a grade is one number.")
-        qid = _check_queries(qid, np.asarray(y))
-    buffer = io.BytesIO()
-    dump_svmlight_file(X, y, buffer, zero_based=zero_based, multilabel=multilabel, query_id=qid)
-    with atomic_write(path) as file:
-        file.write(buffer.getvalue())
+def _label_fault(text: str, dialect: _Dialect) -> str | None:
+    labels = text.split(",") if dialect.multilabel else [text]
+    for label in labels:
+        if not _NUMBER.fullmatch(label) or not math.isfinite(float(label)):
+            return f"the label {shown(label)} is not a finite number."
+        found = _label(label)
+        if found is None:
+            return f"the label {shown(label)} is beyond what 64 bits hold."
+        if dialect.multilabel and not isinstance(found, int):
+            return f"the label {shown(label)}, one of a set, is not a whole number."
+        if dialect.has_queries and found < 0:
+            return f"the grade {shown(label)} is below 0."
+    if len({_label(label) for label in labels}) < len(labels):
+        return f"a label of {shown(text)} comes twice."
+    return None
 
 
-def _check_queries(qid: Any, grades: NDArray[Any]) -> NDArray[np.int64]:
-    qid = np.asarray(qid)
-    if qid.shape != grades.shape or qid.dtype.kind not in "iu":
-        raise ValueError(
-            f"qid must be whole numbers of the shape of y, {grades.shape}, got {qid.dtype} of "
-            f"shape {qid.shape}."
+def _index_fault(piece: str, index: int, dialect: _Dialect) -> str:
+    if dialect.n_features is None and index > 0:
+        return (
+            f"the index of {shown(piece)} is above {_WIDEST}, which would make a matrix of absurd "
+            "width; say n_features if it is meant."
         )
-    if (grades < 0).any():
-        i = int(np.flatnonzero(grades < 0)[0])
-        raise ValueError(f"y[{i}] is {grades[i]}; the grade of a document is 0 or more.")
-    return qid.astype(np.int64)
+    top = "" if dialect.n_features is None else str(dialect.top)
+    return f"the index of {shown(piece)} is outside {dialect.lowest}..{top}."

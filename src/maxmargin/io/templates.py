@@ -16,10 +16,13 @@ offset falls outside the sentence gives no feature there. Features are named aft
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from maxmargin.io.files import shown
 
 __all__ = ["FUNCTIONS", "PRESETS", "FeatureTemplate"]
 
@@ -91,8 +94,9 @@ PRESETS: dict[str, tuple[str, ...]] = {
 """Sets of templates by name: "chunking" for words with parts of speech, "ner" for words alone."""
 
 _MAX_CACHED = 1 << 18
-_COLUMN = re.compile(r"([^\W\d]\w*)\[([+-]?\d+)\]")
-_CALL = re.compile(r"([^\W\d]\w*)\((.*)\)")
+_COLUMN = re.compile(r"([^\W\d]\w*)\[([+-]?[0-9]{1,9})\]")
+_CALL = re.compile(r"([^\W\d]\w*)\(")
+_DEEPEST = 20  # functions of functions
 
 
 @dataclass(frozen=True)
@@ -158,13 +162,15 @@ class _Compiled:
 
 
 def _unknown(kind: str, name: str, text: str, known: Iterable[str]) -> ValueError:
-    return ValueError(f"template {text!r}: unknown {kind} {name!r}. There are: {', '.join(known)}.")
+    return ValueError(
+        f"template {shown(text)}: unknown {kind} {shown(name)}. There are: {', '.join(known)}."
+    )
 
 
 def _find_function(name: str, text: str) -> Callable[[str], str]:
     if name in _PLAIN:
         return _PLAIN[name]
-    counted = re.fullmatch(r"([a-z]+)([1-9]\d*)", name)
+    counted = re.fullmatch(r"([a-z]+)([1-9][0-9]{0,8})", name)
     if counted and counted[1] in _COUNTED:
         return partial(_COUNTED[counted[1]], int(counted[2]))
     raise _unknown("function", name, text, FUNCTIONS)
@@ -177,28 +183,35 @@ def _find_column(name: str, text: str, columns: tuple[str, ...] | None) -> int:
         return columns.index(name)
     if name in ("w", "pos"):
         return ("w", "pos").index(name)
-    if re.fullmatch(r"c(0|[1-9]\d*)", name):
+    if re.fullmatch(r"c(0|[1-9][0-9]{0,8})", name):
         return int(name[1:])
     raise _unknown("column", name, text, ("w", "pos", "c2", "c3, ..."))
 
 
 def _parse_atom(piece: str, text: str, columns: tuple[str, ...] | None) -> _Atom:
     functions: list[Callable[[str], str]] = []
-    while call := _CALL.fullmatch(piece):
-        functions.insert(0, _find_function(call[1], text))  # the innermost is applied first
-        piece = call[2]
-    leaf = _COLUMN.fullmatch(piece)
+    start, stop = 0, len(piece)
+    while piece.endswith(")", start, stop) and (call := _CALL.match(piece, start, stop)):
+        functions.append(_find_function(call[1], text))
+        start, stop = call.end(), stop - 1
+        if len(functions) > _DEEPEST:
+            raise ValueError(
+                f"template {shown(text)}: more than {_DEEPEST} functions of one another."
+            )
+    functions.reverse()  # the innermost is applied first
+    leaf = _COLUMN.fullmatch(piece, start, stop)
     if leaf is None:
         raise ValueError(
-            f"template {text!r}: {piece!r} is not a value; expected a column with an offset such "
-            "as w[0] or pos[-1], a function of one such as shape(w[0]), or bias."
+            f"template {shown(text)}: {shown(piece[start:stop])} is not a value; expected a column "
+            "with an offset such as w[0] or pos[-1], a function of one such as shape(w[0]), or "
+            "bias."
         )
     return _Atom(_find_column(leaf[1], text, columns), int(leaf[2]), tuple(functions))
 
 
 def _split_text(text: str) -> list[str]:
     text = re.sub(r"#.*", "", text)
-    text = re.sub(r"\s*\|\s*", "|", text)
+    text = "|".join(piece.strip() for piece in text.split("|"))
     return [piece for piece in re.split(r"[\s,;]+", text) if piece]
 
 
@@ -276,9 +289,9 @@ class FeatureTemplate:
             found += PRESETS.get(piece, (piece,))
         if not found:
             raise ValueError("the template is empty: it would give no feature.")
-        twice = [piece for k, piece in enumerate(found) if piece in found[:k]]
-        if twice:
-            raise ValueError(f"template {twice[0]!r} stands twice.")
+        if len(set(found)) < len(found):
+            twice = next(piece for piece, count in Counter(found).items() if count > 1)
+            raise ValueError(f"template {shown(twice)} stands twice.")
         return cls(tuple(found), None if columns is None else tuple(columns))
 
     def to_list(self) -> list[str]:

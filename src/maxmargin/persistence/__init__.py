@@ -16,12 +16,13 @@ Reading creates numbers, text, containers and arrays, and runs no code that came
 
 from __future__ import annotations
 
-from maxmargin.persistence.files import FORMAT_VERSION, Document, read, write
+from maxmargin.persistence.files import FORMAT_VERSION, Document, damaged, read, write
 from maxmargin.persistence.registry import (
     ESTIMATORS,
     Storable,
     estimator_class,
     load_estimator,
+    read_estimator,
     register,
     save_estimator,
 )
@@ -33,11 +34,13 @@ __all__ = [
     "FORMAT_VERSION",
     "Document",
     "Storable",
+    "damaged",
     "decode_value",
     "encode_value",
     "estimator_class",
     "load_estimator",
     "read",
+    "read_estimator",
     "register",
     "restore_rng",
     "rng_state",

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import os
-import secrets
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
+from maxmargin.persistence.replacing import replacing, target_of
 from maxmargin.persistence.values import DTYPES, decode_value, encode_value
 
 FORMAT_VERSION = 1
@@ -27,6 +24,11 @@ _KEY = "maxmargin"
 _META_TENSOR = "maxmargin.meta"
 _CSR: dict[str, Any] = {"csr_array": scipy.sparse.csr_array, "csr_matrix": scipy.sparse.csr_matrix}
 _INLINE_LIMIT = 1 << 16  # characters of JSON kept in the header
+_CODES = {"float64": "F64", "float32": "F32", "float16": "F16", "bool": "BOOL"} | {
+    f"{sign}int{bits}": f"{letter}{bits}"
+    for sign, letter in (("", "I"), ("u", "U"))
+    for bits in (8, 16, 32, 64)
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ def write(
 
     The bytes go to a temporary file in the same folder, are flushed to the disk, and then take the
     name `path` in one step: a reader, or a crash, meets the old file or the new one. If anything
-    fails the old file is untouched and the temporary one removed. A symbolic link is followed.
+    fails the old file is untouched and the temporary one removed; what a killed process left is
+    removed by the next one that writes to `path`. A symbolic link is followed.
 
     Parameters
     ----------
@@ -69,7 +72,7 @@ def write(
     >>> document.meta, document.arrays["w"]
     ({'classes': ('B', 'I', 'O')}, array([0., 1., 2.]))
     """
-    target = _target(path)
+    target = target_of(path)
     tensors, csr = _tensors(arrays)
     head: dict[str, Any] = {"format": FORMAT_VERSION, "kind": kind}
     encoded = encode_value(dict(meta), "meta")
@@ -80,7 +83,13 @@ def write(
         head["meta"] = encoded
     if csr:
         head["csr"] = csr
-    _replace(target, lambda name: save_file(tensors, name, {_KEY: json.dumps(head)}))
+    try:
+        with replacing(target) as file:
+            _write_tensors(file, tensors, {_KEY: json.dumps(head)})
+    except OSError as error:  # a full disk; what the system says has no name in it
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(target)) from error
+        raise
 
 
 def read(path: str | os.PathLike[str], kind: str | None = None) -> Document:
@@ -113,19 +122,77 @@ def read(path: str | os.PathLike[str], kind: str | None = None) -> Document:
     try:
         with safe_open(path, framework="np") as opened:
             head = _checked_head(path, opened.metadata(), kind)
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+            with damaged(path):
+                tensors = {name: _tensor(opened, name) for name in opened.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise ValueError(_why_unreadable(path, error)) from error
-    try:
+    with damaged(path):
         if _META_TENSOR in tensors:
             head["meta"] = json.loads(tensors.pop(_META_TENSOR).tobytes())
         arrays = _join_csr(tensors, head.get("csr", {}))
+        if "meta" not in head:
+            raise ValueError("it has no meta")
         meta = decode_value(head["meta"])
         if type(meta) is not dict:
             raise TypeError(f"its meta is of type {type(meta).__name__}")
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{os.fspath(path)!r} is a damaged maxmargin file: {error!r}.") from error
     return Document(head["kind"], head["format"], meta, arrays)
+
+
+@contextmanager
+def damaged(
+    path: str | os.PathLike[str], what: str = "is a damaged maxmargin file"
+) -> Iterator[None]:
+    """Turn what goes wrong with the contents of a file into a ValueError that names it.
+
+    Examples
+    --------
+    >>> with damaged("a.mm"):
+    ...     {}["w"]
+    Traceback (most recent call last):
+    ValueError: 'a.mm' is a damaged maxmargin file: there is no 'w'.
+    """
+    try:
+        yield
+    except RecursionError as error:
+        raise ValueError(f"{os.fspath(path)!r} {what}: it is nested too deep.") from error
+    except KeyError as error:
+        raise ValueError(f"{os.fspath(path)!r} {what}: there is no {error}.") from error
+    except (
+        ValueError, TypeError, IndexError, AttributeError, ArithmeticError, SafetensorError
+    ) as error:  # fmt: skip
+        raise ValueError(f"{os.fspath(path)!r} {what}: {str(error).rstrip('.')}.") from error
+
+
+def _tensor(opened: Any, name: str) -> np.ndarray:
+    array = opened.get_tensor(name)
+    if not isinstance(array, np.ndarray) or array.dtype.name not in DTYPES:
+        raise TypeError(f"its array {name!r} is of dtype {getattr(array, 'dtype', 'unknown')}")
+    return array
+
+
+def _write_tensors(
+    file: IO[bytes], tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]
+) -> None:
+    """Write a safetensors file.
+
+    By hand: the package's own `save_file` writes to a file of a name that nobody knows, and leaves
+    it behind when it is killed. Wide cells first, so that all are aligned.
+    """
+    names = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    end = 0
+    for name in names:
+        array = tensors[name]
+        start, end = end, end + array.nbytes
+        entry = {"dtype": _CODES[array.dtype.name], "shape": list(array.shape)}
+        header[name] = entry | {"data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for name in names:
+        array = tensors[name]
+        little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        file.write(np.ascontiguousarray(little).data if little.size else b"")
 
 
 def _checked_head(
@@ -216,48 +283,3 @@ def _join_csr(tensors: dict[str, np.ndarray], csr: Mapping[str, list[Any]]) -> d
         matrix.check_format(full_check=True)  # compiled code will not check the indices again
         joined[name] = matrix
     return joined
-
-
-def _target(path: str | os.PathLike[str]) -> Path:
-    """The file that `path` stands for, refused here if it cannot be written."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    if target.exists() and not target.is_file():
-        raise ValueError(
-            f"{os.fspath(path)!r} is not a regular file, so it cannot be replaced by one."
-        )
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "No such folder", str(target.parent))
-    return target
-
-
-def _replace(target: Path, save: Callable[[str], None]) -> None:
-    """Let `save` write a temporary file beside `target`, then give it that name."""
-    temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}.tmp"
-    try:
-        # Created by hand to learn the mode that the umask gives; safetensors makes files private.
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        mode = stat.S_IMODE((target if target.exists() else temporary).stat().st_mode)
-        save(str(temporary))
-        os.chmod(temporary, mode)
-        _sync(temporary)
-        os.replace(temporary, target)
-    except BaseException as error:  # Ctrl-C as well must leave nothing behind
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, SafetensorError):  # a full disk arrives as this
-            raise OSError(f"{str(target)!r} could not be written: {error}") from error
-        raise
-    if os.name == "posix":
-        # The new name itself. The file is whole by now; some file systems refuse this, harmlessly.
-        with contextlib.suppress(OSError):
-            _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    # Windows flushes only what is open for writing; folders can only be opened for reading.
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

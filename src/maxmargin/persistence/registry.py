@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
-from maxmargin.persistence.files import read, write
+from maxmargin.persistence.files import damaged, read, write
 
 
 class Storable(Protocol):
@@ -64,19 +65,39 @@ def estimator_class(name: str) -> type:
         ) from None
 
 
-def save_estimator(path: str | os.PathLike[str], estimator: Storable) -> None:
-    """Write a registered estimator to a file of kind "model"."""
+def save_estimator(
+    path: str | os.PathLike[str], estimator: Storable, extra: Mapping[str, Any] | None = None
+) -> None:
+    """Write a registered estimator to a file of kind "model".
+
+    ``extra`` is what else the file shall hold, under names of its own; `read_estimator` returns it.
+    """
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
         raise TypeError(f"{name} is not registered; decorate it with persistence.register.")
     state, arrays = estimator.to_state()
-    write(path, "model", {"estimator": name, "state": state}, arrays)
+    write(path, "model", {**(extra or {}), "estimator": name, "state": state}, arrays)
+
+
+def read_estimator(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """Return the estimator of a model file, and the meta of the file for what else it holds.
+
+    Raises
+    ------
+    ValueError
+        If the file is no model, is damaged, or holds an estimator that is not known here. The
+        message names the file and what is wrong with it.
+    """
+    document = read(path, kind="model")
+    with damaged(path, "is a damaged model file"):
+        meta = document.meta
+        if not {"estimator", "state"} <= meta.keys() or type(meta["estimator"]) is not str:
+            raise ValueError("it names no estimator")
+    with damaged(path, "cannot be loaded"):
+        cls: Any = estimator_class(meta["estimator"])
+        return cls.from_state(meta["state"], document.arrays), meta
 
 
 def load_estimator(path: str | os.PathLike[str]) -> Any:
     """Return the estimator that `save_estimator` wrote. Its class must have been registered."""
-    document = read(path, kind="model")
-    if not {"estimator", "state"} <= document.meta.keys():
-        raise ValueError(f"{os.fspath(path)!r} is a damaged model file: it names no estimator.")
-    cls: Any = estimator_class(document.meta["estimator"])
-    return cls.from_state(document.meta["state"], document.arrays)
+    return read_estimator(path)[0]

@@ -20,6 +20,10 @@ _PLAIN = frozenset({type(None), bool, int, str})  # exact types: JSON keeps thes
 _CONTAINERS: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 _SCALARS: dict[str, Any] = {"str_": np.str_, "bytes_": np.bytes_, "bool_": np.bool_}
 _SCALARS |= {name: np.dtype(name).type for name in DTYPES if name != "bool"}
+#: What the numpy scalars of text and truth are made from; the others are made from a number.
+_SOURCES: dict[str, Any] = {"str_": str, "bytes_": bytes, "bool_": bool}
+#: Bytes that an array of text may take for each character that it has, and bytes besides.
+_SPARSE, _SLACK = 64, 4096
 
 
 def encode_value(value: Any, where: str = "value") -> Any:
@@ -71,6 +75,9 @@ def encode_value(value: Any, where: str = "value") -> Any:
         return _encode_scalar(value, where)
     if kind is np.ndarray and (value.dtype.kind in "USO" or value.dtype.name in DTYPES):
         items = _encode_items(value.ravel().tolist(), where)
+        if value.dtype.kind in "US" and value.nbytes > _text_limit(items):
+            # Cells much wider than any text in them: a reader would not believe in them.
+            value = value.astype(value.dtype.kind)
         return _tagged("ndarray", items) | {"dtype": value.dtype.str, "shape": list(value.shape)}
     _refuse(value, where)
 
@@ -150,23 +157,51 @@ def decode_value(data: Any) -> Any:
 
 def _decode_tagged(tag: str, value: Any, data: dict[str, Any]) -> Any:
     if tag == "float":
-        return float(value)
+        return float(_of(str, value))
     if tag == "bytes":
         return bytes.fromhex(value)
     if tag == "dict":
-        return {decode_value(key): decode_value(item) for key, item in value}
+        return {decode_value(key): decode_value(item) for key, item in _of(list, value)}
     if tag == "ndarray":
-        return _decode_array(decode_value(value), np.dtype(data["dtype"]), data["shape"])
+        items = decode_value(_of(list, value))
+        return _decode_array(items, _dtype(data["dtype"]), _of(list, data["shape"]))
     if tag in _CONTAINERS:
-        return _CONTAINERS[tag](decode_value(value))
+        return _CONTAINERS[tag](decode_value(_of(list, value)))
     if tag in _SCALARS:
-        return _SCALARS[tag](decode_value(value))
+        # Of other things numpy would make arrays, or as many zero bytes as a number says.
+        return _SCALARS[tag](_of(_SOURCES.get(tag, (int, float)), decode_value(value)))
     raise ValueError(f"A stored value has the type tag {tag!r}, which this version does not know.")
 
 
+def _of(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"a {type(value).__name__} stands for its value")
+    return value
+
+
+def _dtype(text: Any) -> np.dtype[Any]:
+    """Return the dtype of a stored array: one of those that `encode_value` takes, and no other."""
+    dtype = np.dtype(_of(str, text))
+    if dtype.name not in DTYPES and (dtype.kind not in "USO" or dtype.subdtype is not None):
+        raise ValueError(f"a stored array has the dtype {text!r}")
+    return dtype
+
+
+def _text_limit(items: list[Any]) -> int:
+    """Return how many bytes an array of these texts may take."""
+    return _SLACK + _SPARSE * (len(items) + sum(map(len, items)))
+
+
 def _decode_array(items: list[Any], dtype: np.dtype[Any], shape: list[int]) -> np.ndarray:
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise ValueError(f"A stored array has the shape {shape}.")
     if math.prod(shape) != len(items):
         raise ValueError(f"A stored array of shape {shape} has {len(items)} elements.")
+    if dtype.kind in "US":
+        for item in items:
+            _of(str if dtype.kind == "U" else bytes, item)
+        if dtype.itemsize * len(items) > _text_limit(items):
+            raise ValueError(f"a stored array of {len(items)} short texts has the dtype {dtype}")
     if dtype.kind != "O":
         return np.array(items, dtype=dtype).reshape(shape)
     array = np.empty(len(items), dtype=object)

@@ -134,10 +134,10 @@ def ball_master(
     --------
     >>> gram, linear = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([3.0, 1.0])  # 3 + w and 1 - w
     >>> alpha, lam, dual_alpha, gap = ball_master(gram, linear, 0.5, np.ones(2), 1e-12)
-    >>> round(float(-(alpha @ [1.0, -1.0]) / lam), 6)
+    >>> round(float(-(alpha @ [1.0, -1.0]) / lam), 3)
     -0.5
     >>> alpha, lam, dual_alpha, gap = ball_master(gram, linear, 10.0, np.ones(2), 1e-12)
-    >>> round(float(-(alpha @ [1.0, -1.0]) / lam), 6), np.round(dual_alpha, 6)
+    >>> round(float(-(alpha @ [1.0, -1.0]) / lam), 3), np.round(dual_alpha, 3)
     (-1.0, array([0.5, 0.5]))
     """
     gram, linear = checked(gram, linear, alpha)
@@ -187,7 +187,7 @@ def solve_ball(
     --------
     >>> gram, linear = np.array([[4.0]]), np.zeros(1)  # the plane 2 w
     >>> alpha, lam = solve_ball(gram, linear, 3.0, np.ones(1), 1e-12)
-    >>> round(-2.0 * float(alpha[0]) / lam, 6)
+    >>> round(-2.0 * float(alpha[0]) / lam, 3)
     -3.0
     """
     master = ball_master(gram, linear, radius, alpha, tol)

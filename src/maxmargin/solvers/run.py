@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Progress, Solver, State
+from maxmargin.solvers.restore import restore
 from maxmargin.solvers.result import Record, Result, relative
 
 
@@ -24,6 +25,8 @@ class Snapshot:
 
     meta: dict[str, Any]
     arrays: dict[str, np.ndarray]
+    #: The file that it comes from, for errors.
+    source: str = ""
 
 
 @dataclass
@@ -75,7 +78,7 @@ def run(
     solver: Solver,
     *,
     rng: np.random.Generator,
-    tol: float = 1e-3,
+    tol: float = 1e-2,
     max_iter: int = 1000,
     time_budget: float | None = None,
     state: State | None = None,
@@ -373,26 +376,13 @@ class _Loop:
         return Snapshot(meta, arrays)
 
     def _restore(self, snapshot: Snapshot) -> None:
-        meta, arrays = snapshot.meta, snapshot.arrays
-        if meta["solver"] != self.solver.name:
-            raise ValueError(
-                f"The checkpoint is of solver {meta['solver']!r}, not of {self.solver.name!r}."
-            )
-        if meta["lam"] != self.problem.lam or len(arrays["state.w"]) != self.problem.n_weights:
-            raise ValueError("The checkpoint is of another problem (other C, data or features).")
-        prefix = "state."
-        self.state = self.solver.state_class.from_arrays(
-            {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
-        )
-        for name, array in self.problem.memory().items():
-            array[...] = arrays[f"memory.{name}"]
-        self.n_passes = meta["n_passes"]
-        self.ended = meta["ended"]
-        self.seconds_before = meta["seconds"]
-        self.calls_before = meta["oracle_calls"]
-        self.rng.bit_generator.state = meta["rng"]
-        history = [Record(**record) for record in meta["history"]]
-        self.tally = _Tally(**meta["tally"], history=history)
-        self.tally.w = arrays["best.w"].copy() if "best.w" in arrays else None
-        if "validated.w" in arrays:
-            self.w_validated = arrays["validated.w"].copy()
+        found = restore(self.problem, self.solver, self.rng, self.tol, snapshot)
+        self.state = found.state
+        self.n_passes = found.n_passes
+        self.ended = found.ended
+        self.seconds_before = found.seconds
+        self.calls_before = found.oracle_calls
+        self.rng.bit_generator.state = found.rng
+        self.tally = _Tally(**found.tally, history=found.history)
+        self.tally.w = found.best_w
+        self.w_validated = found.validated_w

@@ -308,8 +308,8 @@ def solve_simplex(
     --------
     >>> gram, linear = np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros(2)
     >>> alpha, value, gap = solve_simplex(gram, linear, 1.0, np.ones(2), 1e-12)
-    >>> np.round(alpha, 6), round(value, 6), bool(gap <= 1e-12)
-    (array([0.666667, 0.333333]), -0.333333, True)
+    >>> np.round(alpha, 3), round(value, 3), bool(gap <= 1e-12)
+    (array([0.667, 0.333]), -0.333, True)
     """
     gram, linear = checked(gram, linear, alpha)
     if not 0.0 < lam < np.inf:

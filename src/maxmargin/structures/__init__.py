@@ -6,6 +6,7 @@ from maxmargin.structures import (  # noqa: F401  (these register implementation
     chain_oracles as _chain_oracles,
 )
 from maxmargin.structures import chain_zero_one as _chain_zero_one  # noqa: F401
+from maxmargin.structures import given as _given  # noqa: F401
 from maxmargin.structures import labels_independent as _labels_independent  # noqa: F401
 from maxmargin.structures import labels_listed as _labels_listed  # noqa: F401
 from maxmargin.structures import labels_pairwise as _labels_pairwise  # noqa: F401

@@ -1,0 +1,35 @@
+"""Kernels and passes once more, in a process whose compiled code checks its bounds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import maxmargin
+
+TESTS = [
+    "test_inference_kernels.py",
+    "test_inference_labels.py",
+    "test_solvers_safety.py::test_passes_stay_within_their_arrays",
+]
+
+
+def test_compiled_code_stays_within_its_arrays(tmp_path):
+    # A cache of its own: checked code must not be read from, or left in, the one that users have.
+    # Not optimised: that changes no bound, and compiles in two thirds of the time.
+    environment = {
+        **os.environ,
+        "NUMBA_BOUNDSCHECK": "1",
+        "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
+        "NUMBA_OPT": "0",
+        "PYTHONPATH": str(Path(maxmargin.__path__[0]).parent),
+    }
+    tests = [str(Path(__file__).with_name(name)) for name in TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-rp", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # These run only with checks on, and the first shows that they were.
+    assert "test_a_short_workspace_is_noticed" in done.stdout
+    assert "test_passes_stay_within_their_arrays" in done.stdout
