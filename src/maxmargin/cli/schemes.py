@@ -77,6 +77,7 @@ def convert_file_tags(
     """
     from maxmargin.tags import find_violations, is_tag, spans_to_tags, tags_to_spans
 
+    spans_to_tags([], 0, target)  # refuses what is no scheme
     tags, place = data.tags or [], place_in(data)
     source = source or find_scheme(tags) or "iob2"
     for violation in find_violations(tags, source):

@@ -328,7 +328,7 @@ class BaseSVM(Hooks, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which `maxmargin.load` reads.
 
-        A file holds neither callbacks, nor the dual that `warm_start` keeps for the next fit, nor
+        A file holds neither code (callbacks, a callable `scoring`), nor the dual that `warm_start` keeps for the next fit, nor
         the state of a solver between two calls of `partial_fit`. Where there is one, a warning
         names what is left out.
         """

@@ -114,6 +114,8 @@ def left_out(estimator: Any) -> dict[str, str]:
     dropped = {}
     if estimator.callbacks:
         dropped["callbacks"] = "they are code: set them again after loading"
+    if callable(estimator.scoring):
+        dropped["scoring"] = "a callable is code: set it again after loading, or name a measure"
     if estimator._memory is not None:
         dropped["the dual that warm_start keeps"] = "the next fit of the loaded model starts anew"
     if estimator._online is not None and estimator._online.n_batches > 0:
