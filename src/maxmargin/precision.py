@@ -22,8 +22,8 @@ import numpy as np
 from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, PartCost, WholeCost
 from maxmargin.generic import has, maximize_bounded, psi, score_lengths
 
-#: The relative rounding of one operation.
-EPSILON = float(np.finfo(np.float64).eps)
+#: The relative rounding of one operation, half the distance of neighbouring numbers.
+EPSILON = 0.5 * float(np.finfo(np.float64).eps)
 
 #: Largest weights, scores and losses that a run may have to add, multiply and square.
 LARGEST = 1e130

@@ -328,9 +328,9 @@ class BaseSVM(Hooks, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which `maxmargin.load` reads.
 
-        A file holds neither code (callbacks, a callable `scoring`), nor the dual that `warm_start` keeps for the next fit, nor
-        the state of a solver between two calls of `partial_fit`. Where there is one, a warning
-        names what is left out.
+        A file holds neither code (callbacks, a callable `scoring`), nor the dual that `warm_start`
+        keeps for the next fit, nor the state of a solver between two calls of `partial_fit`. Where
+        there is one, a warning names what is left out.
         """
         check_is_fitted(self, "result_")
         save_estimator(path, self)

@@ -48,8 +48,8 @@ class Result:
     status : str
         "converged", "max_iter", "time_budget", "interrupted", "patience"; "oracle_bound": the
         rest of the gap, without search_gap, is within the tolerance; or "rounding": the gap as
-        computed is within the tolerance, less than its rounding, or no longer falls, but what
-        rounding can hide is above the tolerance.
+        computed is gone or no longer falls, but with what rounding can hide it is above the
+        tolerance.
     objective : str
         Whose maximum the losses are, and so what primal, dual and gap belong to: "integral", of the
         outputs themselves; "relaxed", of a relaxation's, which has more; or "reduced", of a part of

@@ -183,8 +183,10 @@ class _TimeIsUpError(Exception):
 
 #: Rounding decides where it may be as much as one in so many of the gap that is asked for.
 CLOSE = 1e3
-#: A gap within `CLOSE` of its rounding is at the limit if it has not fallen for so many looks.
+#: A gap within `CLOSE` of its rounding is at the limit if it has not fallen for so many passes.
 MOST_STALLED = 20
+#: Where the primal itself is that small the optimum may be 0, which can be met exactly: longer.
+MOST_STALLED_AT_0 = 250
 
 
 class _Loop:
@@ -300,8 +302,8 @@ class _Loop:
     def _judge(self) -> str:
         """Return how the run is over by what is known of the gap, or nothing.
 
-        "rounding" where the gap as computed is within the tolerance, or less than what rounding can
-        hide, or no longer falls; but the gap that is sure is not.
+        "rounding" where the gap as computed is gone or no longer falls, but the gap that is sure,
+        with what rounding can hide, is above the tolerance.
         """
         tally = self.tally
         if math.isnan(tally.open_gap):
@@ -310,17 +312,20 @@ class _Loop:
             self._sharpen()  # the last digits decide: let them be right
         if relative(tally.gap, tally.primal) <= self.tol:
             return "converged"
-        if self._is_near() and tally.rounding >= self._goal:
-            return "rounding"
         is_small = max(tally.open_gap, tally.excess) <= CLOSE * tally.rounding
+        if self._is_near() and tally.rounding >= self._goal and tally.open_gap <= 0.0:
+            return "rounding"
         return "rounding" if is_small and self._is_stalled() else ""
 
     def _is_stalled(self) -> bool:
-        """Tell whether the gap as computed has hardly fallen for many looks."""
-        looks = [r for r in self.tally.history if math.isfinite(r.gap)][-MOST_STALLED:]
-        if len(looks) < MOST_STALLED:
+        """Tell whether the gap as computed has hardly fallen for so many passes."""
+        may_be_0 = self.tally.primal <= CLOSE * self.tally.rounding
+        latest = self.n_passes - (MOST_STALLED_AT_0 if may_be_0 else MOST_STALLED)
+        looks = [r for r in self.tally.history if math.isfinite(r.gap) and r.pass_ <= latest]
+        if not looks:
             return False
-        return self.tally.open_gap > 0.99 * (looks[0].primal - looks[0].dual)
+        before = looks[-1].primal - looks[-1].dual
+        return before - self.tally.open_gap <= 0.01 * abs(before)
 
     @property
     def _goal(self) -> float:
