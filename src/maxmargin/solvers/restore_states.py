@@ -243,11 +243,13 @@ def _check_planes(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str,
     m, d = len(found["offset"]), problem.n_weights
     found["alpha"] = arrays.take("alpha", (m,), low=0.0)
     found["idle"] = arrays.take("idle", (m,), np.int64, 0)
+    found["noise"] = arrays.take("noise", (m,), low=0.0)
     found["gram"] = arrays.take("gram", (m, m))
     found["w"], found["best"] = _vector(problem, arrays, "w"), _vector(problem, arrays, "best")
-    found["bounds"] = arrays.take("bounds", (3,), finite=False)
-    upper, lower, share = found["bounds"].tolist()
-    if m < 1 or not (0.0 <= lower < math.inf and upper > -math.inf and 0.0 < share <= 1.0):
+    found["bounds"] = arrays.take("bounds", (4,), finite=False)
+    upper, lower, share, noise = found["bounds"].tolist()
+    is_run = 0.0 <= lower < math.inf and upper > -math.inf and 0.0 < share <= 1.0
+    if m < 1 or not (is_run and 0.0 <= noise < math.inf):
         raise ValueError("array 'bounds' must be the bounds of a run")
     if isinstance(listed_planes(d), dict):
         found |= _sparse_planes(arrays, m, d)
