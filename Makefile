@@ -46,6 +46,8 @@ test-elsewhere: $(VENV)/.installed
 
 # With the lowest versions that pyproject.toml admits, in an environment of its own. They have no
 # wheels for a Python that is newer than they are: take 3.11.
+# Their compiled code is kept apart: another numba would compile each entry of ours anew.
+test-oldest: export NUMBA_CACHE_DIR = $(CURDIR)/.venv-oldest/numba
 test-oldest:
 	$(MAKE) VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt EXTRAS=test test
 

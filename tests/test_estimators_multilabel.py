@@ -106,7 +106,7 @@ def test_grid_search(data, as_sets):
     Y = [np.flatnonzero(row).tolist() for row in Y] if as_sets else Y
     grid = {"C": [1e-4, 1.0]}
     search = GridSearchCV(svm(classes=range(4)), grid, cv=3).fit(X, Y)
-    assert search.best_params_ == {"C": 1.0} and search.best_score_ > 0.6
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max() > 0.6
 
 
 def test_clone_and_pickle(data, independent):
