@@ -375,7 +375,7 @@ def test_queries_of_one_grade_are_skipped_counted_and_warned_of_once(cli, folder
         ("1 qid:x 1:1\n", "bad.svm, line 1: expected a whole number after qid:"),
         ("1 qid:1 1:1\n-1 qid:1 2:1\n", "bad.svm, line 2: the grade '-1' is below 0."),
         ("nan qid:1 1:1\n0 qid:1 2:1\n", "bad.svm, line 1: the label 'nan' is not a finite"),
-        ("1 qid:1 1:nan\n0 qid:1 2:1\n", "bad.svm, line 1: expected index:number, got '1:nan'."),
+        ("1 qid:1 1:na\n0 qid:1 2:1\n", "bad.svm, line 1: expected index:number, got '1:na'."),
         ("1 qid:1 1:inf\n0 qid:1 2:1\n", "bad.svm, line 1: the value of '1:inf' is not finite."),
         ("0 qid:1 1:1\n0 qid:1 2:1\n1 qid:2 1:1\n", "nothing to learn from 2 queries: each has"),
         ("", "bad.svm: holds no sample."),
