@@ -28,6 +28,7 @@ TOPICS = (
     "ranking_inference",
     "ranking_training",
     "ranking_solvers",
+    "ranking_defaults",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -39,8 +39,13 @@ def train(
     ] = None,
     format: options.Format = None,
     C: Annotated[
-        float, typer.Option("--C", help="Weight of the losses.", rich_help_panel=_LEARNING)
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            "--C",
+            help="Weight of the losses; else the estimator's own, 1 (0.1 for rankings).",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     solver: Annotated[
         str | None,
         typer.Option(
@@ -123,7 +128,8 @@ def train(
     normalize: Annotated[
         str | None,
         typer.Option(
-            help="Make features comparable query by query: standard or minmax; else as they are.",
+            help="Make features comparable: maxabs over all documents, standard or minmax query by "
+            "query, none as they are; else maxabs.",
             rich_help_panel=options.RANKINGS,
         ),
     ] = None,
