@@ -26,13 +26,11 @@ OLD = {"C": 1.0, "cost": "ndcg", "normalize": None, "zeros": "value"}
 #: The default, and what each of its parts gives.
 OURS: dict[str, dict[str, Any]] = {
     "default": {},
-    "C 0.01": {"C": 0.01},
     "C 1": {"C": 1.0},
     "zeros as values": {"zeros": "value"},
-    "ndcg": {"cost": "ndcg"},
     "ndcg, C 1": {"cost": "ndcg", "C": 1.0},
-    "ndcg_at_k": {"cost": "ndcg_at_k", "C": 1.0},
-    "ap": {"cost": "ap", "C": 1.0},
+    "ndcg_at_k, C 1": {"cost": "ndcg_at_k", "C": 1.0},
+    "ap, C 1": {"cost": "ap", "C": 1.0},
     "old default": OLD,
 }
 TOL, MAX_ITER = 0.01, 300

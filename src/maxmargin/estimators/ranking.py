@@ -394,7 +394,7 @@ callbacks, verbose
         self.coef_ = w[:n_columns] / self._scale
 
     def _layout(self) -> Any:
-        columns = [*self.columns_.layout(), self.normalize, self._scale.tolist()]
+        columns = [*self.columns_.layout(), self.normalize]
         return [self.n_features_in_, self._feature_names(), columns, self.n_easy_ > 0]
 
     def _named_solver(self) -> Any:
