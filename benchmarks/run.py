@@ -31,6 +31,7 @@ TOPICS = (
     "tolerance",
     "long_sequences",
     "fuzzing",
+    "ranking_defaults",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, permutations
+
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
@@ -12,6 +14,7 @@ from maxmargin.costs import (
     RANKING_COSTS,
     AveragePrecision,
     NDCGAtK,
+    NDCGPairs,
     PrecisionAtK,
     RankingCost,
     graded_weights,
@@ -70,6 +73,25 @@ def test_a_graded_ndcg_is_made_of_binary_ones(gain, k):
             assert weights.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("gain", ["exponential", "linear"])
+def test_pairs_are_above_ndcg_and_made_of_areas(gain):
+    """Over all rankings of small queries, and for single swaps at the top the bound is reached."""
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        grades = rng.integers(0, 4, size=int(rng.integers(2, 6)))
+        thresholds, weights = graded_weights(grades, NDCGPairs(gain))
+        gains = np.exp2(grades) - 1 if gain == "exponential" else grades
+        for order in map(list, permutations(range(len(grades)))):
+            cost = NDCGPairs(gain).value(grades, order)
+            assert cost >= NDCG(gain).value(grades, order) - 1e-12
+            lost = sum(max(gains[b] - gains[a], 0) for a, b in combinations(order, 2))
+            best = np.sort(gains)[::-1] @ (1 / np.log2(np.arange(2, len(grades) + 2)))
+            assert cost == pytest.approx((1 - 1 / np.log2(3)) * lost / max(best, 1.0))
+            parts = [AUC().value(grades >= t, order) for t in thresholds]
+            assert weights @ parts == pytest.approx(cost, abs=1e-12)
+    assert NDCGPairs().value([1, 0], [1, 0]) == pytest.approx(NDCG().value([1, 0], [1, 0]))
+
+
 def test_a_query_of_one_grade_has_no_thresholds():
     for grades in ([0, 0, 0], [2, 2]):
         thresholds, weights = graded_weights(grades, NDCG())
@@ -90,6 +112,7 @@ def test_costs_are_values(name):
     [
         (lambda: PrecisionAtK(0), ValueError, "PrecisionAtK: k must be at least 1, got 0"),
         (lambda: NDCGAtK(2.5), TypeError, "NDCGAtK: k must be a whole number, got 2.5"),
+        (lambda: NDCGPairs("cubic"), ValueError, "NDCGPairs: gain must be one of exponential"),
         (lambda: NDCG("cubic"), ValueError, "NDCG: gain must be one of exponential, linear"),
         (lambda: graded_weights([1, -1], NDCG()), ValueError, r"grades\[1\] is -1"),
         (lambda: graded_weights([np.nan], NDCG()), ValueError, r"grades\[0\] is nan"),

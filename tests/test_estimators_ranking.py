@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_s
 
 import maxmargin
 from maxmargin import Checkpoint, NDCGAtK, PrecisionAtK, RankingCost, RankingSVM
-from maxmargin.costs import NDCG, RANKING_COSTS
+from maxmargin.costs import NDCG, RANKING_COSTS, NDCGPairs
 from maxmargin.datasets import make_rankings
 from maxmargin.estimators.example import example_problem
 from maxmargin.inference.ranking import most_violating_ranking
@@ -40,7 +40,9 @@ SMALL_COSTS = [
 
 
 def ranker(**options):
-    return RankingSVM(**{"C": 5.0, "tol": 1e-6, "random_state": 0, **options})
+    """A ranker whose weights are those of the features as they are, unless told otherwise."""
+    given = {"C": 5.0, "cost": "ndcg", "normalize": None, "tol": 1e-6, "random_state": 0}
+    return RankingSVM(**{**given, **options})
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +131,12 @@ def losses_by_hand(w, cost):
             ideal = {t: discounts[: (grades >= t).sum()].sum() for t in gains}
             whole = sum(gains[t] * ideal[t] for t in gains)
             parts = [(t, gains[t] * ideal[t] / whole) for t in gains]
+        elif isinstance(cost, NDCGPairs):
+            above = np.sort(np.exp2(grades) - 1.0)[::-1]
+            best = above @ (1 / np.log2(np.arange(2, len(rows) + 2)))
+            unit = (1 - 1 / np.log2(3)) / best
+            counts = {t: (grades >= t).sum() for t in range(1, int(grades.max()) + 1)}
+            parts = [(t, unit * 2 ** (t - 1) * n * (len(rows) - n)) for t, n in counts.items()]
         else:
             parts = [(1, 1.0)]
         loss = 0.0
@@ -143,7 +151,7 @@ def losses_by_hand(w, cost):
     return np.array(total)
 
 
-@pytest.mark.parametrize("cost", ["ap", "ndcg", "auc"])
+@pytest.mark.parametrize("cost", ["ap", "ndcg", "ndcg_pairs", "auc"])
 def test_the_objective_is_what_the_docs_say(cost):
     model = ranker(cost=cost, tol=1e-7).fit(X, Y, qid=QID)
     w, result = model.coef_, model.result_
@@ -194,7 +202,19 @@ def test_solvers_agree_on_the_optimum(cost):
 def test_the_loss_is_above_the_cost(fitted):
     scores = fitted.predict(X)
     costs = [1 - ndcg(Y[rows], scores[rows]) for rows in QUERIES]
-    assert (losses_by_hand(fitted.coef_, NDCG()) >= np.array(costs) - 1e-9).all()
+    for cost in (NDCG(), NDCGPairs()):
+        assert (losses_by_hand(fitted.coef_, cost) >= np.array(costs) - 1e-9).all()
+
+
+def test_pairs_of_grades_are_hinge_losses():
+    """The loss of NDCGPairs is a hinge loss of every pair, weighed by its gains."""
+    w = np.random.default_rng(3).normal(size=3)
+    for rows, loss in zip(QUERIES, losses_by_hand(w, NDCGPairs()), strict=True):
+        scores, gains = X[rows] @ w, np.exp2(Y[rows]) - 1.0
+        best = np.sort(gains)[::-1] @ (1 / np.log2(np.arange(2, len(rows) + 2)))
+        apart = np.maximum(gains[:, None] - gains, 0.0)
+        hinges = np.maximum(1.0 - 2.0 * (scores[:, None] - scores), 0.0)
+        assert loss == pytest.approx((1 - 1 / np.log2(3)) / best * (apart * hinges).sum())
 
 
 def test_weights_of_queries_count_as_copies():
@@ -414,7 +434,7 @@ def test_nothing_but_one_kind_is_refused():
         ),
         ({"y": Y * 1100}, ValueError, r"the gain 2\*\*\d+ - 1 is too large; gain='linear'"),
         ({"sample_weight": np.arange(len(Y))}, ValueError, "sample_weight differs within query"),
-        ({"X": np.where(X[4, 1] == X, np.nan, X)}, ValueError, "contains NaN"),
+        ({"X": np.where(X[4, 1] == X, np.inf, X)}, ValueError, "contains infinity"),
     ],
 )
 def test_bad_rows_are_refused(change, error, message):
@@ -450,7 +470,9 @@ def test_bad_lists_are_refused():
         ({"cost": "hamming"}, ValueError, "cost='hamming' is not known. There are: 'ap'"),
         ({"cost": "map"}, ValueError, "There are: 'ap', 'ndcg'"),
         ({"relevant": 0}, ValueError, "relevant must be a number > 0"),
-        ({"normalize": "l2"}, ValueError, "normalize must be None, 'standard' or 'minmax'"),
+        ({"normalize": "l2"}, ValueError, "normalize must be None or one of 'maxabs', 'standard'"),
+        ({"missing": "drop"}, ValueError, "missing must be one of 'indicator', 'mean', 'zero'"),
+        ({"zeros": True}, ValueError, "zeros must be one of 'indicator', 'value', got True"),
         ({"solver": "sdca"}, ValueError, "SDCA needs outputs that can be listed"),
         ({"surrogate": "micro_f1"}, ValueError, "is for label sets"),
         ({"search": "profile", "surrogate": "slack"}, ValueError, "needs the oracle 'profile'"),
@@ -475,8 +497,9 @@ def test_another_number_of_features_is_refused(fitted):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_fitted_model_refuses_numbers_that_are_none(fitted, bad):
+def test_a_fitted_model_refuses_numbers_that_are_none(bad):
     """Their scores would be NaN, which has no place in a ranking."""
+    fitted = ranker(missing="error", tol=0.1).fit(X, Y, qid=QID)
     rows = X.copy()
     rows[4, 1] = bad
     lists = [rows[own] for own in QUERIES]
@@ -489,7 +512,7 @@ def test_a_fitted_model_refuses_numbers_that_are_none(fitted, bad):
     with pytest.raises(ValueError, match=said):
         fitted.score(rows, Y, qid=QID)
     with pytest.raises(ValueError, match=said):
-        ranker().fit(X, Y, qid=QID, eval_set=(rows, Y, QID))
+        ranker(missing="error").fit(X, Y, qid=QID, eval_set=(rows, Y, QID))
 
 
 def test_grades_to_score_against_are_checked(fitted):

@@ -34,6 +34,8 @@ def new_estimator(
     from maxmargin.estimators.settings import check_settings, resolve_cost
 
     given = {name: value for name, value in params.items() if value is not None}
+    if given.get("normalize") == "none":
+        given["normalize"] = None
     callbacks = None if checkpoint is None else [maxmargin.Checkpoint(checkpoint, every)]
     estimator = getattr(maxmargin, kind.estimator)(**given, callbacks=callbacks)
     check_settings(estimator)  # before a long file is read
@@ -161,8 +163,11 @@ def report(
             }
         )
         return
+    columns = getattr(estimator, "columns_", None)
+    has_gaps = columns is not None and columns.n_missing.any()
     rows = {
         **{name.removeprefix("n_").replace("_", " "): value for name, value in sizes.items()},
+        "missing": str(columns) if has_gaps else None,
         **result_facts(result),
         **scored,
         "model": path,

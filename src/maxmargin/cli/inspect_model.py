@@ -58,10 +58,13 @@ def _feature_names(model: Model) -> list[str]:
     estimator = model.estimator
     table = getattr(estimator, "features_", None)
     if table is not None and table.names is not None:
-        return list(table.names)
-    if hasattr(estimator, "feature_names_in_"):
-        return [str(name) for name in estimator.feature_names_in_]
-    return [f"x[{j}]" for j in range(estimator.coef_.shape[-1])]
+        names = list(table.names)
+    elif hasattr(estimator, "feature_names_in_"):
+        names = [str(name) for name in estimator.feature_names_in_]
+    else:
+        names = [f"x[{j}]" for j in range(estimator.n_features_in_)]
+    columns = getattr(estimator, "columns_", None)
+    return names if columns is None else columns.names(names)
 
 
 def _top(model: Model, row: Any, top: int) -> list[dict[str, Any]]:

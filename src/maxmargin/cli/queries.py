@@ -31,7 +31,8 @@ def for_estimator(batch: Batch, estimator: Any) -> Batch:
 
     A script is asked to do so itself; here the file, not the user, made them sparse.
     """
-    if has_queries(estimator) and estimator.normalize is not None and hasattr(batch.X, "toarray"):
+    by_query = has_queries(estimator) and estimator.normalize in ("standard", "minmax")
+    if by_query and hasattr(batch.X, "toarray"):
         from maxmargin.io.unpack import to_dense
 
         return replace(batch, X=to_dense(batch.X, str(batch.path)))
@@ -46,8 +47,9 @@ def scale_note(batch: Batch, estimator: Any) -> str | None:
     >>> from pathlib import Path
     >>> import numpy as np
     >>> from maxmargin import RankingSVM
-    >>> scale_note(Batch(Path("a.svm"), np.array([[1.0, 1e7, 2.0]]), None, False), RankingSVM())
-    'Features reach from 1 to 1e+07 (x[1]): training may get nowhere. --normalize standard helps.'
+    >>> batch = Batch(Path("a.svm"), np.array([[1.0, 1e7, 2.0]]), None, False)
+    >>> scale_note(batch, RankingSVM(normalize=None))
+    'Features reach from 1 to 1e+07 (x[1]): training may get nowhere. --normalize maxabs helps.'
     """
     if not has_queries(estimator) or estimator.normalize is not None:
         return None
@@ -60,7 +62,7 @@ def scale_note(batch: Batch, estimator: Any) -> str | None:
         return None
     return (
         f"Features reach from {used.min():.3g} to {largest[top]:.3g} (x[{top}]): training may get "
-        "nowhere. --normalize standard helps."
+        "nowhere. --normalize maxabs helps."
     )
 
 

@@ -46,14 +46,14 @@ def train(
     ] = None,
     format: options.Format = None,
     C: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--C",
             help="Weight of the losses: larger fits the training data more closely. Try powers of "
-            "10 with --dev.",
+            "10 with --dev. Else the estimator's own, 1 (0.1 for rankings).",
             rich_help_panel=_LEARNING,
         ),
-    ] = 1.0,
+    ] = None,
     solver: Annotated[
         str,
         typer.Option(
@@ -157,7 +157,8 @@ def train(
     normalize: Annotated[
         str | None,
         typer.Option(
-            help="Make features comparable query by query: standard or minmax; else as they are.",
+            help="Make features comparable: maxabs over all documents, standard or minmax query by "
+            "query, none as they are; else maxabs.",
             rich_help_panel=options.RANKINGS,
         ),
     ] = None,

@@ -15,6 +15,7 @@ from maxmargin.costs.ranking import (
     PrecisionAtK,
     graded_weights,
 )
+from maxmargin.costs.ranking_pairs import NDCGPairs
 from maxmargin.costs.ranking_user import RankingCost
 from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, PartCost, WholeCost
 from maxmargin.costs.weighted import ClassWeighted
@@ -33,6 +34,7 @@ COSTS: dict[str, type] = {
 RANKING_COSTS: dict[str, type] = {
     "ap": AveragePrecision,
     "ndcg": NDCG,
+    "ndcg_pairs": NDCGPairs,
     "ndcg_at_k": NDCGAtK,
     "auc": AUC,
     "precision_at_k": PrecisionAtK,
@@ -53,6 +55,7 @@ __all__ = [
     "LabelCost",
     "MicroF1Cost",
     "NDCGAtK",
+    "NDCGPairs",
     "PartCost",
     "PrecisionAtK",
     "RankingCost",

@@ -1,9 +1,10 @@
 """Costs of rankings: average precision, NDCG, AUC, and those of the first k places.
 
 All are 1 minus a measure that is 1 for the best ranking, so a cost is between 0 and 1, and 0 where
-all relevant samples are on top (Mohapatra 2021, 3.2.2). ``rule(shapes)`` gives a cost as compiled
-code reads it, for queries of the given numbers (P, N) of relevant and irrelevant samples: tables
-are made for the largest, and what normalises a query is looked up in them.
+all relevant samples are on top (Mohapatra 2021, 3.2.2); ranking_pairs.py has a bound of one of
+them. ``rule(shapes)`` gives a cost as compiled code reads it, for queries of the given numbers
+(P, N) of relevant and irrelevant samples: tables are made for the largest, and what normalises a
+query is looked up in them.
 ``value(relevant, order)`` is the cost of one given ranking.
 """
 
@@ -143,6 +144,13 @@ class _Discounted(_Ranking):
         reached = gains[_check_order(order, len(gains))] @ discounts
         return float(1.0 - reached / (np.sort(gains)[::-1] @ discounts))
 
+    def shares(
+        self, steps: np.ndarray, n_relevant: np.ndarray, ideals: np.ndarray, n: int
+    ) -> np.ndarray:
+        """Return what the cost of relevance alone weighs at each threshold."""
+        weights = steps * ideals
+        return np.asarray(weights / max(weights.sum(), np.finfo(float).tiny))
+
 
 @dataclass(frozen=True)
 class NDCG(_Discounted):
@@ -200,7 +208,7 @@ class NDCGAtK(_Discounted):
 
 
 def graded_weights(
-    grades: npt.ArrayLike, cost: NDCG | NDCGAtK
+    grades: npt.ArrayLike, cost: Any
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return thresholds and weights that make a graded NDCG of NDCGs of relevance alone.
 
@@ -210,12 +218,12 @@ def graded_weights(
 
     exactly: the ranking by grades is the best one for every threshold at once, so the ideals add up
     as the gains do. A threshold that all samples reach costs nothing and is left out; but for it
-    the weights add up to 1.
+    the weights add up to 1. `NDCGPairs` is so made of costs 1 - AUC, with weights of any sum.
 
     Parameters
     ----------
     grades : array-like of shape (n,), of one query, at least 0
-    cost : NDCG or NDCGAtK
+    cost : NDCG, NDCGAtK or NDCGPairs
 
     Examples
     --------
@@ -228,9 +236,8 @@ def graded_weights(
     thresholds = levels[1:]
     n_relevant = (_check_grades(grades)[:, None] >= thresholds).sum(axis=0)
     ideal = np.concatenate([[0.0], np.cumsum(_discounts(cost, np.size(grades)))])[n_relevant]
-    weights = steps * ideal
+    weights = cost.shares(steps, n_relevant, ideal, np.size(grades))
     reached_by_all = n_relevant == np.size(grades)
-    weights /= max(weights.sum(), np.finfo(float).tiny)
     return thresholds[~reached_by_all], weights[~reached_by_all]
 
 

@@ -247,10 +247,12 @@ def check_matrix_like(X: Any) -> None:
                 raise ValueError(f"X[{i}] has {size} features but X[0] has {sizes[0]}.")
 
 
-def check_csr(X: Any, name: Name = _named, names: Sequence[str] | None = None) -> Any:
+def check_csr(
+    X: Any, name: Name = _named, names: Sequence[str] | None = None, *, allow_nan: bool = False
+) -> Any:
     """Return a CSR matrix that compiled code can read: in bounds, sorted, distinct, finite.
 
-    A matrix that is not so is copied, never changed.
+    A matrix that is not so is copied, never changed. With `allow_nan` values may be missing.
     """
     # A new header over the same arrays: checking would otherwise write to the user's.
     X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
@@ -264,22 +266,26 @@ def check_csr(X: Any, name: Name = _named, names: Sequence[str] | None = None) -
         X = X.copy()
         X.sum_duplicates()
     if not np.isfinite(X.data.sum(dtype=np.float64)):
-        for entry in np.flatnonzero(~np.isfinite(X.data))[:1]:
+        for entry in np.flatnonzero(_is_bad(X.data, allow_nan))[:1]:
             row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
             raise _not_finite(X.data[entry], name(row), X.indices[entry], names)
     return X
 
 
-def check_dense(X: np.ndarray, name: Name = _named) -> np.ndarray:
-    """Return a matrix all of whose values are finite, or say which is not."""
+def check_dense(X: np.ndarray, name: Name = _named, *, allow_nan: bool = False) -> np.ndarray:
+    """Return a matrix all of whose values are finite (or missing), or say which is not."""
     # A finite sum says that all are finite, without a second array of the size of X.
     with np.errstate(all="ignore"):
         if np.isfinite(X.sum(dtype=np.float64)):
             return X
     for i, row in enumerate(X):
-        for column in np.flatnonzero(~np.isfinite(row))[:1]:
+        for column in np.flatnonzero(_is_bad(row, allow_nan))[:1]:
             raise _not_finite(row[column], name(i), column)
     return X
+
+
+def _is_bad(values: np.ndarray, allow_nan: bool) -> np.ndarray:
+    return np.isinf(values) if allow_nan else ~np.isfinite(values)
 
 
 def _not_finite(

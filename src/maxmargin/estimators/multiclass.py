@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import Hamming, WholeCost, ZeroOne
 from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.columns import check_columns
 from maxmargin.estimators.features import FeatureTable
 from maxmargin.estimators.labels import (
     Labels,
@@ -59,12 +60,20 @@ warm_start, callbacks, verbose
         sorted.
     class_weight : dict, "balanced" or None
         Factor of s_i by class; "balanced" gives every class the same total.
+    missing : {"indicator", "mean", "zero", "error"}
+        What is done about values that are missing, NaN: "mean" puts the feature's mean over the
+        training rows in their place, "indicator" also adds a column, for each feature that had
+        some at fit, which is 1 where it is missing; "zero" puts zeros, "error" refuses them.
     min_count, hashing : int, int or None
         For rows that are dictionaries or lists of names; see `FeatureTable`.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_labels, n_features)
+    coef_ : ndarray of shape (n_labels, n_columns)
+        The columns are the features, and those that `missing` added behind them, as
+        `get_feature_names_out` names them; of data without gaps the features alone.
+    columns_ : Columns
+        How many values were missing, in which features, and what was done; print it.
     intercept_ : ndarray of shape (n_labels,)
     classes_ : ndarray of shape (n_labels,)
     result_ : Result
@@ -101,6 +110,7 @@ warm_start, callbacks, verbose
         fit_intercept: bool = True,
         classes: Iterable[Any] | None = None,
         class_weight: Any = None,
+        missing: str = "indicator",
         min_count: int = 1,
         hashing: int | None = None,
         n_jobs: int | None = None,
@@ -129,12 +139,14 @@ warm_start, callbacks, verbose
         self.fit_intercept = fit_intercept
         self.classes = classes
         self.class_weight = class_weight
+        self.missing = missing
         self.min_count = min_count
         self.hashing = hashing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
     # -- scikit-learn calls the labels of classes y, and at times passes them by name -------------
@@ -180,7 +192,7 @@ warm_start, callbacks, verbose
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
     ) -> Training:
-        rows = self._rows(X, reset)
+        rows = self._columned(self._rows(X, reset), reset)
         n_examples = rows.shape[0]
         values = label_vector(Y, n_examples)
         weight = check_weights(sample_weight, n_examples)
@@ -204,7 +216,7 @@ warm_start, callbacks, verbose
         return Training(data, cost, n_examples, weight)
 
     def _encode_inputs(self, X: Any) -> MulticlassData:
-        rows = self._rows(X, reset=False)
+        rows = self._columned(self._rows(X, reset=False), reset=False)
         codes = np.zeros(rows.shape[0], dtype=np.int32)
         return multiclass_data(rows, codes, len(self.classes_), self._has_bias)
 
@@ -214,7 +226,7 @@ warm_start, callbacks, verbose
     def _unpack(self, w: np.ndarray) -> None:
         n_labels = len(self.classes_)
         blocks = w.reshape(-1, n_labels)
-        self.coef_ = blocks[: self.n_features_in_].T
+        self.coef_ = blocks[: self.columns_.n_columns].T
         self.intercept_ = blocks[-1] if self._has_bias else np.zeros(n_labels)
 
     def _prediction_cost(self, data: MulticlassData) -> WholeCost:
@@ -230,26 +242,30 @@ warm_start, callbacks, verbose
 
     def _layout(self) -> Any:
         names = self._feature_names()
-        return [self.classes_.tolist(), self.n_features_in_, self._has_bias, names]
+        columns = self.columns_.layout()
+        return [self.classes_.tolist(), self.n_features_in_, self._has_bias, names, columns]
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()
         meta["has_bias"] = self._has_bias
         meta["features"] = self._rows_state()
-        return meta, arrays
+        meta["columns"], of_columns = self.columns_.to_state()
+        return meta, {**arrays, **of_columns}
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         super()._restore_fitted(fields, arrays)
         self._restore_rows(fields)
+        self._restore_columns(fields, arrays)
         self._has_bias = fields.flag("has_bias")
         self._labels = fields.labels("classes_", least=2)
         self.classes_ = self._labels.classes
 
     def _n_weights(self) -> int:
-        return (self.n_features_in_ + self._has_bias) * len(self.classes_)
+        return (self.columns_.n_columns + self._has_bias) * len(self.classes_)
 
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept")
+        check_columns(self.missing)
         FeatureTable(self.min_count, self.hashing)
         check_class_weight(self.class_weight)
         resolve_cost(self.cost)
@@ -266,7 +282,8 @@ warm_start, callbacks, verbose
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "result_")
-        return np.asarray(self._rows(X, reset=False) @ self.coef_.T + self.intercept_)
+        rows = self._columned(self._rows(X, reset=False), reset=False)
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of the classes.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +15,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from maxmargin.estimators.queries import Queried, check_ids
 from maxmargin.estimators.settings import check_C, check_settings, generator
+from maxmargin.metrics._ranked import number_queries
 from maxmargin.problem import lam_from_C
 from maxmargin.solvers import Result, State, run
 
@@ -72,21 +75,59 @@ def regularization_path(
     path = PathResult(values[: len(fitted)], [each.result_ for each in fitted], fitted)
     if cv is None or _is_interrupted(fitted):
         return path
-    target = estimator._stratification(Y)
-    splitter = check_cv(cv, target, classifier=target is not None)
     learner = _knowing_all_labels(estimator, fitted[0])
     columns = []
-    for train, test in splitter.split(np.zeros(_num_samples(Y)), target):
+    for train, test in folds(estimator, X, Y, cv):
         weight = None if sample_weight is None else np.asarray(sample_weight)[train]
-        held_out = _safe_indexing(X, test), _safe_indexing(Y, test)
-        fold = fit_along(
-            learner, _safe_indexing(X, train), _safe_indexing(Y, train), values, weight
-        )
+        fold = fit_along(learner, take(X, train), take(Y, train), values, weight)
         if _is_interrupted(fold):
             break
-        columns.append([check_scoring(each, scoring=scoring)(each, *held_out) for each in fold])
+        held_out = take(X, test), take(Y, test)
+        columns.append([held_out_score(each, *held_out, scoring) for each in fold])
     path.scores = np.array(columns).T if columns else None
     return path
+
+
+def take(X: Any, which: np.ndarray) -> Any:
+    """Return some of the examples."""
+    return X.take(which) if isinstance(X, Queried) else _safe_indexing(X, which)
+
+
+def folds(estimator: Any, X: Any, Y: Any, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield which examples are learnt from and which are held out, fold by fold."""
+    if isinstance(X, Queried) and X.qid is not None:
+        yield from folds_of_queries(X, Y, cv)
+        return
+    target = estimator._stratification(Y)
+    splitter = check_cv(cv, target, classifier=target is not None)
+    yield from splitter.split(np.zeros(_num_samples(Y)), target)
+
+
+def folds_of_queries(X: Queried, Y: Any, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield which rows are learnt from and which are held out: folds of whole queries."""
+    ids = check_ids(X.qid, _num_samples(Y))
+    named, query = number_queries(ids)
+    splitter = check_cv(cv)
+    if isinstance(cv, Integral):
+        for train, test in splitter.split(np.zeros(len(named))):
+            yield np.flatnonzero(np.isin(query, train)), np.flatnonzero(np.isin(query, test))
+        return
+    for train, test in splitter.split(np.zeros(len(ids)), np.asarray(Y), groups=ids):
+        parted = np.intersect1d(query[train], query[test])
+        if len(parted):
+            raise ValueError(
+                f"cv={cv!r} has rows of query {named[parted[0]]} on both sides of a fold; take a "
+                "number of folds, or a splitter by groups such as GroupKFold."
+            )
+        yield train, test
+
+
+def held_out_score(fitted: Any, X: Any, Y: Any, scoring: Any) -> float:
+    """Return the score of a fitted estimator on held-out examples."""
+    if scoring is None or not isinstance(X, Queried):
+        return check_scoring(fitted, scoring=scoring)(fitted, X, Y)
+    named = {} if X.qid is None else {"qid": X.qid}
+    return check_scoring(fitted, scoring=scoring)(fitted, X.X, Y, **named)
 
 
 def _is_interrupted(fitted: list[Any]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
 
 from maxmargin.estimators.sequences import offsets_of, stack_arrays
 from maxmargin.metrics._ranked import number_queries
@@ -18,6 +19,16 @@ class Queried(NamedTuple):
 
     X: Any
     qid: Any = None
+
+    @classmethod
+    def of(cls, X: Any, qid: Any = None) -> Queried:
+        """Return X with its queries; X that has them already stays as it is."""
+        return X if isinstance(X, Queried) and qid is None else cls(X, qid)
+
+    def take(self, rows: np.ndarray) -> Queried:
+        """Return some of the rows, or of the queries where X is a list of them."""
+        ids = None if self.qid is None else np.asarray(self.qid)[rows]
+        return Queried(_safe_indexing(self.X, rows), ids)
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,11 @@ class Queries:
 
 
 def read_queries(
-    given: Any, read_rows: Callable[[Any], Any], n_features: int | None = None
+    given: Any,
+    read_rows: Callable[[Any], Any],
+    n_features: int | None = None,
+    *,
+    allow_nan: bool = False,
 ) -> Queries:
     """Return validated queries.
 
@@ -77,12 +92,13 @@ def read_queries(
         rows alone, which are one query
     read_rows : validates rows that come as one matrix
     n_features : what arrays in a list must have; None: what the first has
+    allow_nan : whether values may be missing in arrays in a list
     """
     X, qid = given if isinstance(given, Queried) else (given, None)
     if is_list_of_queries(X):
         if qid is not None:
             raise ValueError("qid is for rows in one matrix; X is a list, an element a query.")
-        stack = stack_arrays(list(X), n_features)
+        stack = stack_arrays(list(X), n_features, allow_nan=allow_nan)
         everyone = np.arange(int(stack.offsets[-1]))
         return Queries(stack.matrix, everyone, stack.offsets, True, lambda q: f"X[{q}]")
     matrix = read_rows(X)
@@ -90,11 +106,7 @@ def read_queries(
     if qid is None:
         everyone = np.arange(n_rows)
         return Queries(matrix, everyone, offsets_of([n_rows]), False, lambda q: "X")
-    ids = np.asarray(qid)
-    if ids.shape != (n_rows,):
-        raise ValueError(
-            f"qid must have one entry a row of X, shape ({n_rows},), got shape {ids.shape}."
-        )
+    ids = check_ids(qid, n_rows)
     # Queries in the order in which they first occur; rows need not lie together.
     named, query = number_queries(ids)
     order = np.argsort(query, kind="stable")
@@ -103,13 +115,23 @@ def read_queries(
     return Queries(matrix, order, offsets, False, lambda q: f"query {named[q]}", has_qid=True)
 
 
+def check_ids(qid: Any, n_rows: int) -> np.ndarray:
+    """Return the query of each row as an array, or say that it is not one."""
+    ids = np.asarray(qid)
+    if ids.shape != (n_rows,):
+        raise ValueError(
+            f"qid must have one entry a row of X, shape ({n_rows},), got shape {ids.shape}."
+        )
+    return ids
+
+
 def is_list_of_queries(X: Any) -> bool:
     """Tell whether X holds an array a query, rather than rows."""
     if sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim < 3):
         return False
     if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or len(X) == 0:
         return False
-    if hasattr(X, "iloc"):
+    if hasattr(X, "columns"):  # a frame of pandas, polars or another library: rows
         return False
     first = X[0]
     if sp.issparse(first) or hasattr(first, "ndim"):
@@ -184,28 +206,53 @@ def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
     return of_query
 
 
-#: Ways to make the features of a query comparable with those of others.
-NORMALIZATIONS = ("standard", "minmax")
+#: Ways to make features comparable: over all training rows, or query by query.
+NORMALIZATIONS = ("maxabs", "standard", "minmax")
 
 
 def check_normalization(how: Any) -> None:
     """Refuse a way to normalise that there is not."""
     if how is not None and how not in NORMALIZATIONS:
         raise ValueError(
-            f"normalize must be None, {' or '.join(map(repr, NORMALIZATIONS))}, got {how!r}."
+            f"normalize must be None or one of {', '.join(map(repr, NORMALIZATIONS))}, got {how!r}."
         )
 
 
-def normalize_queries(queries: Queries, how: str | None) -> Any:
-    """Return the rows, in the order of the caller, with features normalised query by query."""
+#: Columns below this are left as they are: a weight divided by so little may overflow.
+SMALLEST_SCALE = 1e-150
+
+
+def largest_values(rows: Any) -> np.ndarray:
+    """Return the largest |value| of each column, 1 where all are zero or next to it."""
+    if sp.issparse(rows):
+        largest = np.zeros(rows.shape[1])
+        np.maximum.at(largest, rows.indices, np.abs(rows.data))
+    else:
+        largest = np.maximum(rows.max(axis=0), -rows.min(axis=0)).astype(np.float64)
+    return np.where(largest >= SMALLEST_SCALE, largest, 1.0)
+
+
+def scale_columns(rows: Any, scale: np.ndarray) -> Any:
+    """Return rows whose columns are divided by a number each; the same rows where all are 1."""
+    if (scale == 1.0).all():
+        return rows
+    if sp.issparse(rows):
+        scaled = rows.copy()
+        scaled.data = (scaled.data / scale[scaled.indices]).astype(rows.dtype)
+        return scaled
+    return np.divide(rows, scale, dtype=rows.dtype, casting="same_kind")
+
+
+def normalize_queries(queries: Queries, rows: Any, how: str | None) -> Any:
+    """Return rows, in the order of the caller, with features normalised query by query."""
     check_normalization(how)
-    if how is None:
-        return queries.matrix
-    if sp.issparse(queries.matrix):
+    if how is None or how == "maxabs":
+        return rows
+    if sp.issparse(rows):
         raise ValueError(
-            f"normalize={how!r} would make sparse rows dense: pass dense rows, or normalize=None."
+            f"normalize={how!r} would make sparse rows dense: pass dense rows, or take 'maxabs'."
         )
-    rows = np.array(queries.matrix)
+    rows = np.array(rows)
     for q in range(len(queries)):
         own = queries.rows(q)
         values = rows[own].astype(np.float64)

@@ -13,17 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import RANKING_COSTS, PrecisionAtK
 from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.columns import check_columns
 from maxmargin.estimators.features import FeatureTable
 from maxmargin.estimators.online import online_only
 from maxmargin.estimators.path import PathResult
 from maxmargin.estimators.queries import (
+    SMALLEST_SCALE,
     Queried,
     Queries,
     check_normalization,
+    largest_values,
     normalize_queries,
     read_grades,
     read_queries,
     read_weights,
+    scale_columns,
 )
 from maxmargin.estimators.ranking_encoding import ranking_training
 from maxmargin.estimators.ranking_scores import (
@@ -56,18 +60,29 @@ class RankingSVM(RowInputs, BaseSVM):
     Parameters
     ----------
     C : float > 0
-        Weight of the training losses against |w|^2/2. A query's loss is a mean over its pairs, so
-        that good values are larger than for classification.
-    cost : {"ap", "ndcg", "ndcg_at_k", "auc", "precision_at_k"} or object
-        Task loss; `NDCGAtK` and `PrecisionAtK` have a k, `RankingCost` is one of your own. With
-        more grades than 0 and 1, NDCG is learnt as the mean of NDCGs for each grade from which
-        documents may count as relevant, which is what it is.
+        Weight of the training losses against |w|^2/2. Under all costs but "ndcg_pairs" a query's
+        loss is a mean over its pairs, so that good values are larger: try 1 to 100.
+    cost : {"ndcg_pairs", "ap", "ndcg", "ndcg_at_k", "auc", "precision_at_k"} or object
+        Task loss; `NDCGAtK` and `PrecisionAtK` have a k, `RankingCost` is one of your own.
+        "ndcg_pairs" is a bound of 1 - NDCG by pairs, see `NDCGPairs`. With more grades than 0 and
+        1, NDCG is learnt as the mean of NDCGs for each grade from which documents may count as
+        relevant, which is what it is.
     relevant : float
         The grade from which a document is relevant; NDCG looks at grades themselves.
     solver : str or Solver
         "auto" is ``OneSlack(inwards=True)``.
-    normalize : {None, "standard", "minmax"}
-        Features made comparable query by query: mean 0 and deviation 1, or from 0 to 1.
+    normalize : {"maxabs", "standard", "minmax", None}
+        Features made comparable: "maxabs" divides each by its largest absolute value in the
+        training rows; query by query "standard" gives them mean 0 and deviation 1, and "minmax"
+        the range from 0 to 1, for which `predict` must be told the queries.
+    missing : {"indicator", "mean", "zero", "error"}
+        What is done about values that are missing, NaN: "mean" puts the feature's mean over the
+        training rows in their place, "indicator" also adds a column, for each feature that had
+        some at fit, which is 1 where it is missing; "zero" puts zeros, "error" refuses them.
+    zeros : {"indicator", "value"}
+        "indicator" adds a column, 1 where a feature is not zero, for each feature that is zero in
+        at least a tenth of the training rows, not zero in at least a tenth, and has several
+        values besides.
     approximate : bool
         True learns average precision in two stages: a binary SVM first tells which samples are
         easy, with a margin of at least 1; these are held there, and the loss is of the rankings of
@@ -85,7 +100,12 @@ warm_start, callbacks, verbose
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_columns,)
+        Weights of the features, in the units that they came in, and behind them of the columns that
+        `missing` and `zeros` added; `get_feature_names_out` names them all. Of data without gaps
+        and zeros the features alone.
+    columns_ : Columns
+        How many values were missing, in which features, what was done, and which columns there are.
     n_skipped_ : int
         Queries that taught nothing, because all their documents are relevant, or none; under
         precision at k also those of at most k documents.
@@ -121,8 +141,8 @@ warm_start, callbacks, verbose
     def __init__(
         self,
         *,
-        C: float = 1.0,
-        cost: Any = "ndcg",
+        C: float = 0.1,
+        cost: Any = "ndcg_pairs",
         relevant: float = 1,
         surrogate: Any = "margin",
         search: Any = "auto",
@@ -132,7 +152,9 @@ warm_start, callbacks, verbose
         time_budget: float | None = None,
         patience: int | None = None,
         scoring: Any = None,
-        normalize: str | None = None,
+        normalize: str | None = "maxabs",
+        missing: str = "indicator",
+        zeros: str = "indicator",
         approximate: bool = False,
         keep: float = 0.5,
         min_count: int = 1,
@@ -162,6 +184,8 @@ warm_start, callbacks, verbose
         )
         self.relevant = relevant
         self.normalize = normalize
+        self.missing = missing
+        self.zeros = zeros
         self.approximate = approximate
         self.keep = keep
         self.min_count = min_count
@@ -170,6 +194,7 @@ warm_start, callbacks, verbose
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.target_tags.required = True
         return tags
 
@@ -203,7 +228,7 @@ warm_start, callbacks, verbose
         eval_set = single_eval_set(eval_set)
         if isinstance(eval_set, tuple) and len(eval_set) == 3:
             eval_set = (Queried(eval_set[0], eval_set[2]), eval_set[1])
-        return super().fit(Queried(X, qid), y, sample_weight, eval_set, resume)
+        return super().fit(Queried.of(X, qid), y, sample_weight, eval_set, resume)
 
     @online_only
     def partial_fit(  # type: ignore[override]
@@ -217,7 +242,9 @@ warm_start, callbacks, verbose
         n_total: int | None = None,
     ) -> Self:
         """Make one pass over a batch of queries; see `BaseSVM.partial_fit`."""
-        return self._partial_fit(Queried(X, qid), y, None, sample_weight, lam=lam, n_total=n_total)
+        return self._partial_fit(
+            Queried.of(X, qid), y, None, sample_weight, lam=lam, n_total=n_total
+        )
 
     def predict(self, X: Any, *, qid: Any = None) -> Any:
         """Return the score of every document, higher ones first in a ranking.
@@ -226,14 +253,14 @@ warm_start, callbacks, verbose
         ----------
         X : list of arrays, or rows
         qid : array of shape (n_rows,) or None
-            Looked at with `normalize` alone, which goes by query.
+            Looked at where `normalize` goes by query.
 
         Returns
         -------
         list of arrays where X is a list, else an array of shape (n_rows,), in the order of X
         """
         check_is_fitted(self, "result_")
-        queries, rows = self._documents(Queried(X, qid), reset=False)
+        queries, rows = self._documents(Queried.of(X, qid), reset=False)
         return queries.give_back(np.asarray(rows @ self.coef_))
 
     decision_function = predict
@@ -252,7 +279,7 @@ warm_start, callbacks, verbose
         array([3, 1, 2])
         """
         check_is_fitted(self, "result_")
-        queries, rows = self._documents(Queried(X, qid), reset=False)
+        queries, rows = self._documents(Queried.of(X, qid), reset=False)
         scores = np.asarray(rows @ self.coef_)
         places = np.empty(len(scores), dtype=np.int64)
         for q in range(len(queries)):
@@ -269,37 +296,52 @@ warm_start, callbacks, verbose
         where it is 0/0 are left out. Of a query without relevant documents that is so of all but
         precision at k, which is 0.
         """
-        return super().score(Queried(X, qid), y, sample_weight)
+        return super().score(Queried.of(X, qid), y, sample_weight)
 
-    def path(
+    def path(  # type: ignore[override]
         self,
         X: Any,
-        Y: Any,
+        y: Any,
         Cs: Iterable[float],
         cv: Any = None,
         scoring: Any = None,
         sample_weight: Any = None,
+        *,
+        qid: Any = None,
     ) -> PathResult:
-        """Fit clones along increasing C; see `BaseSVM.path`. Not with `approximate`."""
+        """Fit clones along increasing C; see `BaseSVM.path`. Not with `approximate`.
+
+        Folds are of whole queries. Where X is a matrix with `qid`, a number `cv` cuts the queries
+        as it would cut a list of them; a splitter is given the rows, with the queries as groups
+        (`GroupKFold`), and must not part a query. A `scoring` of your own is then called with
+        (estimator, X, y, qid=qid).
+        """
         if self.approximate:
             raise ValueError(
                 "path needs one problem for all C, and with approximate=True the easy samples go "
                 "by C: fit each C on its own, as GridSearchCV does."
             )
-        return super().path(X, Y, Cs, cv, scoring, sample_weight)
+        return super().path(Queried.of(X, qid), y, Cs, cv, scoring, sample_weight)
 
     # -- hooks -------------------------------------------------------------------------------
 
     def _documents(self, X: Any, reset: bool) -> tuple[Queries, Any]:
-        """Return validated queries, and their rows as the model sees them."""
+        """Return validated queries, and their rows as `coef_` sees them."""
         n_features = None if reset else self.n_features_in_
-        queries = read_queries(X, lambda rows: self._rows(rows, reset), n_features)
+        check_normalization(self.normalize)
+        queries = read_queries(
+            X, lambda rows: self._rows(rows, reset), n_features, allow_nan=self._allows_nan()
+        )
         if reset and queries.is_list:
             self.features_ = None
             self.n_features_in_ = queries.matrix.shape[1]
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
-        return queries, normalize_queries(queries, self.normalize)
+        rows = normalize_queries(queries, self._columned(queries.matrix, reset), self.normalize)
+        if reset:
+            n_columns = rows.shape[1]
+            self._scale = largest_values(rows) if self.normalize == "maxabs" else np.ones(n_columns)
+        return queries, rows
 
     def _cost(self) -> Any:
         return resolve("cost", self.cost, RANKING_COSTS, "rule")
@@ -318,6 +360,7 @@ warm_start, callbacks, verbose
         relevant = check_number("relevant", self.relevant)
         self._check_stages(cost)
         queries, rows = self._documents(X, reset)
+        rows = scale_columns(rows, self._scale)
         grades = read_grades(Y, queries)
         weight = read_weights(sample_weight, queries)
         training, n_skipped = ranking_training(queries, rows, grades, cost, relevant, weight)
@@ -359,10 +402,12 @@ warm_start, callbacks, verbose
 
     def _unpack(self, w: np.ndarray) -> None:
         # Where samples are held on their side there is a bias behind, which no ranking looks at.
-        self.coef_ = w[: self.n_features_in_]
+        n_columns = self.columns_.n_columns
+        self.coef_ = w[:n_columns] / self._scale
 
     def _layout(self) -> Any:
-        return [self.n_features_in_, self._feature_names(), self.normalize, self.n_easy_ > 0]
+        columns = [*self.columns_.layout(), self.normalize]
+        return [self.n_features_in_, self._feature_names(), columns, self.n_easy_ > 0]
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
         if training.rows is not None:
@@ -400,7 +445,7 @@ warm_start, callbacks, verbose
         everyone = [queries.rows(q) for q in range(len(queries))]
 
         def score(w: np.ndarray) -> float:
-            scores = np.asarray(rows @ w[: rows.shape[1]], dtype=np.float64)
+            scores = np.asarray(rows @ (w[: rows.shape[1]] / self._scale), dtype=np.float64)
             values = np.array([measure(grades[own], scores[own]) for own in everyone])
             known = np.isfinite(values) & (weight > 0.0)
             if not known.any():
@@ -416,22 +461,26 @@ warm_start, callbacks, verbose
         meta, arrays = super()._fitted_state()
         meta["features"] = self._rows_state()
         meta["n_skipped"], meta["n_easy"] = self.n_skipped_, self.n_easy_
-        return meta, arrays
+        meta["columns"], of_columns = self.columns_.to_state()
+        return meta, {**arrays, **of_columns, "scale": self._scale}
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         super()._restore_fitted(fields, arrays)
         self._restore_rows(fields)
+        self._restore_columns(fields, arrays)
+        self._scale = arrays.take("scale", (self.columns_.n_columns,), low=SMALLEST_SCALE)
         self.n_skipped_ = fields.count("n_skipped")
         self.n_easy_ = fields.count("n_easy", default=0)
 
     def _n_weights(self) -> int:
         # Where samples are held on their side there is a bias behind.
-        return self.n_features_in_ + (self.n_easy_ > 0)
+        return self.columns_.n_columns + (self.n_easy_ > 0)
 
     def _check_parameters(self) -> None:
         FeatureTable(self.min_count, self.hashing)
         check_number("relevant", self.relevant)
         check_normalization(self.normalize)
+        check_columns(self.missing, self.zeros)
         self._check_stages(self._cost())
 
 

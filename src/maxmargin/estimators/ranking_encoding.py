@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.costs import NDCG, NDCGAtK, PrecisionAtK, graded_weights
+from maxmargin.costs import NDCG, NDCGAtK, NDCGPairs, PrecisionAtK, graded_weights
 from maxmargin.estimators.queries import Queries
 from maxmargin.estimators.training import Training
 from maxmargin.structures.ranking import ranking_data
@@ -26,7 +26,7 @@ def ranking_training(
 
     A query is one example, whose documents of grade >= relevant are to stand above the others.
     Under NDCG with several grades it is one example for each of them: the cost of a ranking is the
-    mean, with the weights of `graded_weights`, of its costs for each grade from which documents may
+    sum, with the weights of `graded_weights`, of its costs for each grade from which documents may
     count as relevant. No query left: None in place of examples.
     """
     # Within a query by falling grade: the relevant ones then come first, whichever grade counts.
@@ -42,7 +42,7 @@ def ranking_training(
     for q in range(len(queries)):
         start, end = queries.offsets[q], queries.offsets[q + 1]
         own = grades[order[start:end]]
-        if isinstance(cost, (NDCG, NDCGAtK)):
+        if isinstance(cost, (NDCG, NDCGAtK, NDCGPairs)):
             thresholds, shares = graded_weights(own, cost)
         else:
             thresholds, shares = np.array([relevant]), np.ones(1)

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from maxmargin import metrics
-from maxmargin.costs import AUC, NDCG, AveragePrecision, NDCGAtK, PrecisionAtK
+from maxmargin.costs import AUC, NDCG, AveragePrecision, NDCGAtK, NDCGPairs, PrecisionAtK
 
 #: Measures of rankings by name; of those with a k, "@" and the k follow.
 _MEASURES: dict[str, type] = {"average_precision": AveragePrecision, "auc": AUC, "ndcg": NDCG}
@@ -66,7 +66,7 @@ def measure_of(cost: Any, relevant: float) -> Callable[[np.ndarray, np.ndarray],
         return lambda grades, scores: metrics.precision_at_k(
             grades, scores, cost.k, relevant=relevant
         )
-    if isinstance(cost, (NDCG, NDCGAtK)):
+    if isinstance(cost, (NDCG, NDCGAtK, NDCGPairs)):
         gains = cast(Literal["exponential", "linear"], cost.gain)
         k = cost.k if isinstance(cost, NDCGAtK) else None
         return lambda grades, scores: metrics.ndcg(grades, scores, k, gains=gains)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from maxmargin.estimators.columns import Columns, check_columns
 from maxmargin.estimators.features import (
     FeatureTable,
     check_csr,
@@ -16,19 +17,23 @@ from maxmargin.estimators.features import (
     restored_table,
     row_kind,
 )
-from maxmargin.estimators.stored import Fields
+from maxmargin.estimators.stored import Arrays, Fields
 
 
 class RowInputs:
     """The part of an estimator that reads one row of features an example.
 
-    It has the parameters `min_count` and `hashing`; see `FeatureTable`.
+    It has the parameters `min_count` and `hashing`; see `FeatureTable`. One that takes missing
+    values has the parameter `missing`, and `_columned` makes columns of rows; see `Columns`.
     """
 
     min_count: int
     hashing: int | None
+    missing: str = "error"
+    zeros: str = "value"
     n_features_in_: int
     features_: FeatureTable | None
+    columns_: Columns
 
     def _rows(self, X: Any, reset: bool) -> Any:
         """Return X as a validated matrix, dense or CSR."""
@@ -60,7 +65,37 @@ class RowInputs:
             ensure_all_finite=False,
             reset=reset,
         )
-        return check_csr(matrix) if sp.issparse(matrix) else check_dense(matrix)
+        check = check_csr if sp.issparse(matrix) else check_dense
+        return check(matrix, allow_nan=self._allows_nan())
+
+    def _allows_nan(self) -> bool:
+        check_columns(self.missing, self.zeros)
+        return self.missing != "error"
+
+    def _columned(self, rows: Any, reset: bool) -> Any:
+        """Return validated rows with gaps filled and columns added, as weights see them."""
+        if reset:
+            self.columns_ = Columns.learn(rows, self.missing, self.zeros)
+        return self.columns_.transform(rows)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of `coef_`: features first, then columns added to them.
+
+        Parameters
+        ----------
+        input_features : names of the features, or None for those that were fitted (x0, x1, ...
+            where rows had no names)
+        """
+        known = self._feature_names()
+        if known is None:
+            known = getattr(self, "feature_names_in_", None)
+        names = known if input_features is None else input_features
+        if names is not None and len(names) != self.n_features_in_:
+            raise ValueError(
+                f"input_features has {len(names)} names, but {type(self).__name__} was fitted on "
+                f"{self.n_features_in_} features."
+            )
+        return np.array(self.columns_.names(names), dtype=object)
 
     def _feature_names(self) -> list[str] | None:
         """Return the vocabulary, if rows have one."""
@@ -73,6 +108,10 @@ class RowInputs:
     def _restore_rows(self, fields: Fields) -> None:
         """Take back what `_rows_state` gave."""
         self.features_ = restored_table(fields, self.n_features_in_)
+
+    def _restore_columns(self, fields: Fields, arrays: Arrays) -> None:
+        """Take back the columns of these features."""
+        self.columns_ = Columns.from_state(fields, self.n_features_in_, arrays)
 
 
 def _describe(kind: str | None) -> str:

@@ -87,7 +87,13 @@ def flatten_positions(
     return positions, offsets
 
 
-def stack_arrays(sequences: list[Any], n_features: int | None = None, name: str = "X") -> Stack:
+def stack_arrays(
+    sequences: list[Any],
+    n_features: int | None = None,
+    name: str = "X",
+    *,
+    allow_nan: bool = False,
+) -> Stack:
     """Stack dense or CSR sequences; none is copied if they are neighbours in one array already.
 
     Parameters
@@ -95,6 +101,8 @@ def stack_arrays(sequences: list[Any], n_features: int | None = None, name: str 
     sequences : list of arrays of shape (L_i, n_features), L_i >= 1, all dense or all sparse
     n_features : int or None
         What each must have; None: what the first has.
+    allow_nan : bool
+        Whether values may be missing.
 
     Examples
     --------
@@ -116,9 +124,10 @@ def stack_arrays(sequences: list[Any], n_features: int | None = None, name: str 
     offsets = offsets_of([array.shape[0] for array in arrays])
     if is_sparse:
         stacked = sp.vstack([sp.csr_matrix(array) for array in arrays], format="csr")
-        matrix = check_csr(stacked.astype(_float_type(arrays)), naming(name, offsets))
+        stacked = stacked.astype(_float_type(arrays))
+        matrix = check_csr(stacked, naming(name, offsets), allow_nan=allow_nan)
     else:
-        matrix = check_dense(_stack_dense(arrays), naming(name, offsets))
+        matrix = check_dense(_stack_dense(arrays), naming(name, offsets), allow_nan=allow_nan)
     return Stack(matrix, offsets)
 
 
