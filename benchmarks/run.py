@@ -25,6 +25,8 @@ TOPICS = (
     "convergence",
     "label_accuracy",
     "label_scale",
+    "label_surrogates",
+    "label_slack",
     "ranking_inference",
     "ranking_training",
     "ranking_solvers",
