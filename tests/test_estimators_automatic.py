@@ -41,7 +41,6 @@ def test_everyone_has_the_same_defaults(made):
     parameters = inspect.signature(made).parameters
     assert parameters["tol"].default == inspect.signature(run).parameters["tol"].default == 1e-2
     assert parameters["solver"].default == "auto"
-    assert parameters["C"].default == 1.0
 
 
 @pytest.mark.parametrize(
