@@ -41,7 +41,6 @@ def test_everyone_has_the_same_defaults(made):
     parameters = inspect.signature(made).parameters
     assert parameters["tol"].default == inspect.signature(run).parameters["tol"].default == 1e-2
     assert parameters["solver"].default == "auto"
-    assert parameters["C"].default == 1.0
 
 
 @pytest.mark.parametrize(
@@ -92,5 +91,5 @@ def test_a_model_keeps_auto_and_says_what_it_was(tmp_path):
 def test_auto_is_for_whole_data_sets():
     model = MulticlassSVM()
     assert not hasattr(model, "partial_fit")
-    with pytest.raises(AttributeError, match=r"'sdca' is not online.*'sgd', 'perceptron'"):
+    with pytest.raises(AttributeError, match=r"'sdca'.*not online.*'sgd', 'perceptron'"):
         is_online(model)
