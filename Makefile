@@ -9,7 +9,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
 EXTRAS := test,lint
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
+# Python compiles what it imports, a small part of what is installed.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
+    -c $(CONSTRAINTS)
 PAGES := $(wildcard README.md CONTRIBUTING.md docs/*.md)
 CODE := $(wildcard src tests benchmarks fuzz)
 
