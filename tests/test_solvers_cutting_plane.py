@@ -164,7 +164,8 @@ def test_plane_touches_the_risk_and_stays_below_it(rng):
     tiny = tiny_chain(seed=1, n=150, longest=3, sparse=True, weighted=True)
     problem = tiny.problem()
     w = rng.normal(size=problem.n_weights)
-    risk, offset, plane = planes.risk_plane(problem, w)
+    risk, (offset, plane, rounding) = planes.risk_plane(problem, w)
+    assert 0.0 < rounding <= 1e-12 * risk.value
     assert risk.value == pytest.approx(tiny.risk(w), rel=1e-12)
     assert offset + plane @ w == pytest.approx(risk.value, rel=1e-12)
     assert problem.n_oracle_calls == 150

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from helpers import separable_multiclass, tiny_chain, tiny_multiclass
 
+from maxmargin import problem as problem_module
 from maxmargin.solvers import SGD, Perceptron, run
 from maxmargin.solvers import perceptron as perceptron_module
-from maxmargin.solvers import sgd as sgd_module
 
 # Classes dense and chains sparse throughout: a pass is compiled anew for every other pair.
 KIND = {tiny_multiclass: {"sparse": False}, tiny_chain: {"sparse": True}}
@@ -155,13 +155,11 @@ def test_sgd_keeps_its_last_iterate_when_lam_changes():
     assert state.clock[:2].sum() == steps and state.clock[2] == 0.02
 
 
-@pytest.mark.parametrize(
-    ("module", "solver"), [(sgd_module, SGD(t0=3.0)), (perceptron_module, Perceptron())]
-)
-def test_an_interrupt_leaves_weights_and_average_in_step(module, solver, monkeypatch):
+@pytest.mark.parametrize("solver", [SGD(t0=3.0), Perceptron()], ids=lambda solver: solver.name)
+def test_an_interrupt_leaves_weights_and_average_in_step(solver, monkeypatch):
     tiny = tiny_multiclass()
     problem = tiny.problem()
-    monkeypatch.setattr(module, "STRIDE", 4)
+    monkeypatch.setattr(problem_module, "STRIDE", 4)
     bind, n_calls = problem.bind, []
 
     def interrupting(function):

@@ -164,7 +164,8 @@ def test_a_huge_C_costs_no_digits(lam):
     result, _ = run(
         TINY["one example"].problem(lam), SDCA(), rng=np.random.default_rng(0), tol=1e-2
     )
-    assert result.status == "converged"
+    # P is smaller than what rounding could hide in a loss: then it must not say "converged".
+    assert result.status == ("converged" if result.rounding <= 1e-3 * result.primal else "rounding")
     assert result.primal == pytest.approx(lam * 1e8 * 6.998596029209e-10, rel=1e-2)
 
 
@@ -389,7 +390,7 @@ def test_a_huge_C_costs_no_digits_whatever_the_slopes(lam):
     # Separable, so that w is that of the hard margin, P = lam/2 |w|^2, and psi vanishes.
     problem = bent_problem("slack", lam, n=1, weighted=False)
     result, _ = run(problem, SDCA(), rng=np.random.default_rng(0), tol=1e-6)
-    assert result.status == "converged"
+    assert result.status == ("converged" if result.rounding <= 1e-7 * result.primal else "rounding")
     again, _ = run(problem.with_lam(1e-4), SDCA(), rng=np.random.default_rng(0), tol=1e-6)
     assert result.primal == pytest.approx(again.primal * lam / 1e-4, rel=1e-5)
 

@@ -118,6 +118,11 @@ def add_outer(features, row, mass, scale, W):
 
 
 @generic
+def clear_row(features, row, label, W):
+    """W[f, label] = 0 for every feature f that x_row has."""
+
+
+@generic
 def score_few(features, row, labels, place, n_few, W, out):
     """out[a] = x_row . W[:, labels[place, a]] for a < n_few."""
 
@@ -160,6 +165,23 @@ def workspace(data):
     """Return room for the potentials of any one example: a new ``theta``."""
 
 
+@generic_with_default
+def score_lengths(data):
+    """Return two arrays: how long phi of each example can be, and the number of terms of a score.
+
+    The first bounds sum_j |w_j phi_j(x_i, y)| / |w| over all y and w, what a score adds several
+    times being counted so. Certificates learn from it how far rounding can move them. None, the
+    default, where a type does not say. (Python only.)
+    """
+    return None
+
+
+@generic_with_default
+def spare_size(data):
+    """Return how many cells `difference_potentials` wants beside theta. (Python only.)"""
+    return 0 if has(difference_potentials, type(data)) else n_weights(data)
+
+
 # -- structures: the parts of a pass -------------------------------------------------------------
 
 
@@ -188,7 +210,7 @@ def difference_potentials(data, i, outputs, at, spare, theta):
     """Fill theta so that it scores the outputs of example i at the weights Psi_i(y).
 
     `margin_error` of z under these potentials is -<Psi_i(y), Psi_i(z)>. ``spare`` is a vector of
-    n_weights cells for the default below, and empty where the type implements this itself.
+    `spare_size` cells that nobody else looks at.
     """
     spare[:] = 0.0
     add_difference(data, i, outputs, at, 1.0, spare)

@@ -22,7 +22,7 @@ from maxmargin.generic import (
     truths,
     workspace,
 )
-from maxmargin.problem import CHUNK
+from maxmargin.problem import small_chunk
 
 
 @jitable
@@ -85,15 +85,15 @@ def best_outputs(
     judge = free if cost is None else cost
     is_compiled = all(isinstance(part, tuple) for part in (data, free, judge))
     run = compiled(predict_examples) if is_compiled else predict_examples
-    largest = int(sizes.max(initial=1))
+    largest, step = int(sizes.max(initial=1)), small_chunk(sizes)
 
     def serve(chunks: range) -> None:
         theta, y = workspace(data), np.zeros(largest, dtype=cells)
         for first in chunks:
-            last = min(first + CHUNK, n_examples)
+            last = min(first + step, n_examples)
             run(data, free, judge, first, last, w, theta, y, outputs, places, costs)
 
-    starts = range(0, n_examples, CHUNK)
+    starts = range(0, n_examples, step)
     n_threads = min(n_jobs, len(starts)) if is_compiled else 1
     if n_threads <= 1:
         serve(starts)

@@ -17,24 +17,35 @@ import numpy as np
 
 from maxmargin._compile import compiled, jitable
 from maxmargin.generic import (
-    difference_potentials,
     find,
-    has,
     is_relaxed,
     memory,
     n_weights,
     output_sizes,
     potentials,
     search_room,
+    spare_size,
     truths,
     workspace,
 )
+from maxmargin.precision import Precision, measure
 from maxmargin.search.direct import Direct
 
 #: Examples a chunk of a batch oracle, fewer where their outputs have many cells. The number of
 #: threads has no say in it, so that it never changes a result.
 CHUNK = 256
 CHUNK_CELLS = 1 << 14
+
+#: Operations, about, that one compiled call may take: between two calls an interrupt is seen, and
+#: the clock is looked at. No call visits more than `STRIDE` examples.
+STRIDE_WORK = 1 << 26
+STRIDE = 4096
+
+
+def small_chunk(sizes: np.ndarray) -> int:
+    """Return how many examples make a chunk of a batch oracle, where outputs have these sizes."""
+    mean_size = max(int(sizes.sum()) // max(len(sizes), 1), 1)
+    return min(max(CHUNK_CELLS // mean_size, 1), CHUNK)
 
 
 def lam_from_C(C: float, n_samples: int) -> float:
@@ -58,7 +69,7 @@ class Desk(NamedTuple):
     theta: Any
     theta_difference: Any
     y: Any  # cells of one output
-    spare: Any  # n_weights cells, or none where the structure needs none
+    spare: Any  # cells for `difference_potentials`, see `spare_size`
     room: Any  # the search's own
     calls: Any  # (1,) int64: oracle calls so far
     slack: Any  # (1,): the loss of the example in hand that its known planes account for
@@ -97,6 +108,13 @@ def evaluate(
         # y_i itself has psi = 0, whatever a heuristic oracle may have missed.
         losses[i] = value if value > 0.0 else 0.0
         bounds[i] = bound if bound > losses[i] else losses[i]
+
+
+def _n_numbers(value: Any) -> int:
+    """Return how many numbers there are in arrays, however deep in tuples."""
+    if isinstance(value, tuple):
+        return sum(_n_numbers(item) for item in value)
+    return int(np.size(value)) if isinstance(value, np.ndarray) else 0
 
 
 class Problem:
@@ -157,6 +175,9 @@ class Problem:
                 f"The data have {len(self.sizes)} examples and {len(self.truths)} cells of true "
                 f"outputs; expected {n_examples} and {self.sizes.sum()}."
             )
+        self.precision: Precision = self._measure()
+        #: Called between two compiled calls of a pass or a certificate; what it raises ends them.
+        self.watch: Callable[[], None] | None = None
         self._desks: list[Desk] = []
         self._pool: ThreadPoolExecutor | None = None
         self._known: dict[str, Any] = {}
@@ -165,7 +186,14 @@ class Problem:
         """Return the same problem at another regularisation (the data are shared)."""
         other = object.__new__(Problem)
         other.__dict__.update(self.__dict__, lam=float(lam), _calls=0)
+        other.precision = other._measure()
         return other
+
+    def _measure(self) -> Precision:
+        data, cost, surrogate, _, weight = self.view
+        return measure(
+            data, cost, surrogate, weight, self.sizes, self.truths, self.n_weights, self.lam
+        )
 
     @property
     def objective(self) -> str:
@@ -193,6 +221,8 @@ class Problem:
         """Let the search begin as if it had seen nothing."""
         for array in self.memory().values():
             array[...] = 0
+        for desk in self._desks:
+            desk.spare[:] = 0.0  # where an interrupt may have left something
 
     def bind(self, function: Callable) -> Callable:
         """Return a pass as this problem runs it: compiled, or as it is."""
@@ -212,13 +242,12 @@ class Problem:
         """Return the desk of a thread, made at the first use."""
         data = self.view.data
         while len(self._desks) <= number:
-            own = has(difference_potentials, type(data))
             self._desks.append(
                 Desk(
                     workspace(data),
                     workspace(data),
                     self.empty_outputs(int(self.sizes.max(initial=1))),
-                    np.zeros(0 if own else self.n_weights),
+                    np.zeros(int(spare_size(data))),
                     search_room(self.view.search, self),
                     np.zeros(1, dtype=np.int64),
                     np.zeros(1),
@@ -228,10 +257,39 @@ class Problem:
 
     def chunks(self) -> Iterator[tuple[int, int]]:
         """Cut the examples into the fixed chunks of the batch oracles."""
-        mean_size = max(int(self.sizes.sum()) // self.n_examples, 1)
-        step = min(max(CHUNK_CELLS // mean_size, 1), CHUNK)
+        step = min(small_chunk(self.sizes), self.stride)
         for first in range(0, self.n_examples, step):
             yield first, min(first + step, self.n_examples)
+
+    def pause(self) -> None:
+        """Let whoever watches the run end it here."""
+        if self.watch is not None:
+            self.watch()
+
+    @property
+    def stride(self) -> int:
+        """Examples that one compiled call may visit; 1 where passes run as Python.
+
+        By the sizes of arrays alone. A position is scored by its features against the labels that
+        it may have, and labels are held against labels.
+        """
+        if not self.is_compiled:
+            return 1
+        if "stride" not in self._known:
+            cells = max(int(self.sizes.max(initial=1)), 1)
+            scores = _n_numbers(self.desk().theta) / cells
+            inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
+            mean = max(float(self.sizes.mean()), 1.0)
+            work = mean * (scores + inputs) * scores
+            self._known["stride"] = int(min(max(STRIDE_WORK // max(work, 1.0), 1), STRIDE))
+        return self._known["stride"]
+
+    def strides(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Cut visits first..last-1 into compiled calls; `pause` between two of them."""
+        step = self.stride
+        for start in range(first, last, step):
+            self.pause()
+            yield start, min(start + step, last)
 
     def over_chunks(
         self, work: Callable[[int, int, Desk], Any], pieces: list[tuple[int, int]] | None = None
@@ -241,17 +299,24 @@ class Problem:
         ``pieces`` are other chunks than the usual ones; they must not depend on n_jobs either.
         """
         pieces = list(self.chunks()) if pieces is None else pieces
+        results: list[Any]
         if self.n_jobs == 1 or not self.is_compiled or len(pieces) == 1:
-            return [work(first, last, self.desk()) for first, last in pieces]
+            results = []
+            for first, last in pieces:
+                self.pause()
+                results.append(work(first, last, self.desk()))
+            return results
         n_threads = min(self.n_jobs, len(pieces))
         self.desk(n_threads - 1)
         # Whoever is free takes the next chunk: chunks are independent, so who works on which, and
         # when, does not matter.
-        results: list[Any] = [None] * len(pieces)
+        results = [None] * len(pieces)
         places = iter(range(len(pieces)))
 
         def serve(k: int) -> None:
             for place in places:
+                if k == 0:
+                    self.pause()
                 results[place] = work(*pieces[place], self.desk(k))
 
         helpers = [self._threads().submit(serve, k) for k in range(1, n_threads)]

@@ -56,7 +56,8 @@ class BaseSVM(Hooks, BaseEstimator):
         Most passes over the examples; "sgd" and "perceptron" make so many, unless `patience` or
         `time_budget` ends them before (or, for the perceptron, a pass without a mistake).
     time_budget : float or None
-        Most seconds, looked at between passes.
+        Most seconds, looked at between the compiled calls that a pass is made of; a last look at
+        the primal, which certifies what is returned, comes on top.
     patience : int or None
         Stop when the score on `eval_set` has not risen for so many passes, and keep the weights
         that scored best.

@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.estimators.settings import check_number, resolve_solver
 from maxmargin.problem import Problem, lam_from_C
 from maxmargin.solvers import SOLVERS, Record, Result, Solver, State
+from maxmargin.solvers.base import check_finite
 
 
 def is_online(estimator: Any) -> bool:
@@ -90,6 +91,7 @@ class OnlineRun:
             n_calls, seconds = n_calls + before.n_oracle_calls, seconds + before.seconds
             history = before.history
         n = 1 if before is None else before.n_iter + 1
+        check_finite(w, self.solver.name, n)
         history = [*history, Record(n, nan, nan, nan, n_calls, seconds)]
         # "max_iter": the one pass that was asked for is over.
         self.result = Result(

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from maxmargin.estimators.settings import check_number, check_settings, generator
+from maxmargin.estimators.settings import check_C, check_settings, generator
 from maxmargin.problem import lam_from_C
 from maxmargin.solvers import Result, State, run
 
@@ -64,7 +64,7 @@ def regularization_path(
     estimator: Any, X: Any, Y: Any, Cs: Iterable[float], cv: Any, scoring: Any, sample_weight: Any
 ) -> PathResult:
     """Fit clones of an estimator along C, and score them on held-out folds if asked."""
-    values = np.array(sorted({check_number(f"Cs[{i}]", C) for i, C in enumerate(Cs)}))
+    values = np.array(sorted({check_C(C, f"Cs[{i}]") for i, C in enumerate(Cs)}))
     if len(values) == 0:
         raise ValueError("Cs is empty; give at least one C.")
     estimator._check_eval_set(None)

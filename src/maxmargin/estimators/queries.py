@@ -209,6 +209,10 @@ def normalize_queries(queries: Queries, how: str | None) -> Any:
     for q in range(len(queries)):
         own = queries.rows(q)
         values = rows[own].astype(np.float64)
+        # In units in which sums and differences cannot overflow: normalising undoes any unit. By
+        # a power of 2, which costs no digit.
+        top = np.abs(values).max(axis=0, initial=0.0)
+        values = np.ldexp(values, -np.where(top > 1e100, np.frexp(top)[1], 0))
         if how == "standard":
             low, spread = values.mean(axis=0), values.std(axis=0)
         else:

@@ -89,6 +89,31 @@ def check_number(
     return round(number) if integer else number
 
 
+#: Above, weights times features, costs and C are no numbers to work with.
+LARGEST_WEIGHT = 1e100
+#: Outside these 1/(C n), or what is multiplied with it, is no number to work with.
+SMALLEST_C, LARGEST_C = 1e-100, 1e100
+
+
+def check_C(C: Any, name: str = "C") -> float:
+    """Return C, or raise an error that says which values make sense.
+
+    Examples
+    --------
+    >>> check_C(1e300)
+    Traceback (most recent call last):
+    ValueError: C must lie between 1e-100 and 1e+100, got 1e+300: ...
+    """
+    number = check_number(name, C)
+    if not SMALLEST_C <= number <= LARGEST_C:
+        raise ValueError(
+            f"{name} must lie between {SMALLEST_C:g} and {LARGEST_C:g}, got {number:g}: beyond, "
+            "lam = 1/(C n) and the weights cannot be told from 0 or infinity. Values from 1e-4 to "
+            "1e4 are usual."
+        )
+    return number
+
+
 def check_weights(sample_weight: Any, n_examples: int) -> np.ndarray:
     """Return sample weights as a new vector: finite, >= 0, not all 0 (None: all 1)."""
     if sample_weight is None:
@@ -104,6 +129,13 @@ def check_weights(sample_weight: Any, n_examples: int) -> np.ndarray:
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):
         raise ValueError(f"sample_weight[{bad[0]}] must be finite and >= 0, got {weight[bad[0]]}.")
+    large = np.flatnonzero(weight > LARGEST_WEIGHT)
+    if len(large):
+        raise ValueError(
+            f"sample_weight[{large[0]}] is {weight[large[0]]:g}, above {LARGEST_WEIGHT:g}: sums of "
+            "such weights overflow. Only their proportions and C matter: divide them all by one "
+            "number, and multiply C with it."
+        )
     if not weight.any():
         raise ValueError("sample_weight is zero for every sample: there is nothing to learn from.")
     return weight
@@ -137,7 +169,7 @@ class Settings:
 
 def check_settings(estimator: Any) -> Settings:
     """Check the common parameters of an estimator."""
-    check_number("C", estimator.C)
+    check_C(estimator.C)
     check_number("tol", estimator.tol, closed=True)
     check_number("max_iter", estimator.max_iter, 1, closed=True, integer=True)
     if estimator.time_budget is not None:

@@ -66,14 +66,23 @@ def check_count(name: str, value: Any) -> int:
     return count
 
 
+#: One over what is smaller overflows.
+COLDEST = 1e-300
+
+
 def check_temperature(value: Any) -> float:
-    """Return a positive finite float."""
+    """Return a positive finite float, large enough that one can divide by it."""
     try:
         temperature = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"temperature must be a number, got {value!r}.") from None
     if not 0.0 < temperature < np.inf:
         raise ValueError(f"temperature must be positive and finite, got {temperature}.")
+    if temperature < COLDEST:
+        raise ValueError(
+            f"temperature must be at least {COLDEST:g}, got {temperature:g}, one over which is no "
+            "finite number. The best output, or max-marginals, are the limit at 0."
+        )
     return temperature
 
 

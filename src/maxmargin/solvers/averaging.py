@@ -1,4 +1,4 @@
-"""Passes in strides, and the mean of the iterates between them.
+"""Passes in compiled calls, and the mean of the iterates at a few points of them.
 
 After a visit w is the best for that example and worse for the others, so the primal of the last
 iterate is above that of a mean over the last few passes. The mean is taken at a few points of every
@@ -12,7 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-#: Most examples a compiled call: a keyboard interrupt is seen between two of them.
+from maxmargin.problem import Problem
+
+#: Most examples between two points.
 STRIDE = 4096
 
 #: Share of the newest pass in the mean: about the last three passes count.
@@ -20,7 +22,7 @@ SHARE = 0.3
 
 
 def strides(n_visits: int, n_weights: int) -> list[int]:
-    """Cut a pass into compiled calls: about 16, fewer where adding up w would cost too much."""
+    """Return the points of a pass: about 16, fewer where adding up w would cost too much."""
     return _cut(n_visits, max(n_visits // 16, n_weights // 100))
 
 
@@ -29,17 +31,26 @@ def _cut(n_visits: int, stride: int) -> list[int]:
 
 
 def run_strides(
-    call: Callable[[int, int], float], n_visits: int, w: np.ndarray, mean: np.ndarray | None
+    problem: Problem,
+    call: Callable[[int, int, float], float],
+    n_visits: int,
+    w: np.ndarray,
+    mean: np.ndarray | None,
 ) -> tuple[float, np.ndarray | None]:
-    """Call call(first, last) over a pass; return the sum of what it returns, and the new mean of w.
+    """Call call(first, last, sum so far) over a pass; return the sum, and the new mean of w.
 
-    ``mean`` is that of earlier passes, empty before the first; None leaves averaging out.
+    ``mean`` is that of earlier passes, empty before the first; None leaves averaging out. Between
+    two points there are as many calls as the problem asks for: a call goes on with the sum of the
+    one before, so that their number changes no bit of a result.
     """
     total = 0.0
     newest = None if mean is None else np.zeros_like(w)
     ends = _cut(n_visits, STRIDE) if mean is None else strides(n_visits, len(w))
     for first, last in pairwise(ends):
-        total += call(first, last)
+        part = 0.0
+        for start, end in problem.strides(first, last):
+            part = call(start, end, part)
+        total += part
         if newest is not None:
             newest += (last - first) / n_visits * w
     if mean is None or newest is None or len(mean) == 0:

@@ -78,7 +78,8 @@ class Solver(ABC):
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
         """Make one pass over the examples, changing the state.
 
-        If a KeyboardInterrupt comes in the midst of it the state is left consistent.
+        In compiled calls of `Problem.strides`: what is raised between two of them, by Ctrl-C or
+        because time is up, ends the pass and leaves the state consistent.
         """
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
@@ -88,6 +89,17 @@ class Solver(ABC):
     def assess(self, problem: Problem, w: np.ndarray) -> Primal:
         """Return the value at w of what is minimised: P, unless a solver has its own."""
         return problem.assess(w)
+
+    def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
+        """Return how far rounding can have moved the state's dual value, which was computed."""
+        return 0.0  # of no dual at all, unless a solver says so
+
+    def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
+        """Free a dual that is summed over many passes of its rounding; return it with what is left.
+
+        Asked for where the last digits decide. NaN where a dual is computed anew at every pass.
+        """
+        return math.nan, 0.0
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Change a state that was made at regularisation `lam` to the problem's own."""
@@ -104,3 +116,14 @@ class Solver(ABC):
     def parameters(self) -> dict[str, Any]:
         """Return the options that make an equal solver."""
         return asdict(self)
+
+
+def check_finite(w: np.ndarray, name: str, n_passes: int) -> None:
+    """Refuse to go on, or to return anything, once numbers have overflowed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = float(w @ w)
+    if not math.isfinite(square):
+        raise ValueError(
+            f"The weights are no longer finite after pass {n_passes} of {name}: the features, "
+            "sample weights or costs are too large for C. Scale them, or lower C."
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -22,6 +23,7 @@ from maxmargin.solvers.blocks import (
     new_blocks,
     normalize,
     primal_weights,
+    sharpen_blocks,
     visit_blocks,
 )
 
@@ -175,13 +177,13 @@ class BlockFrankWolfe(Solver):
         bends = steps > 0 and not problem.is_linear
         mean = state.w_mean if self.average and w is None else None
 
-        def call(first: int, last: int) -> float:
+        def call(first: int, last: int, total: float) -> float:
             return run(
                 problem.view, order, first, last, inv_lam_n, kind, steps, ask, bends,
-                weights, state.blocks, state.bench, problem.desk(),
+                weights, state.blocks, state.bench, problem.desk(), total,
             )  # fmt: skip
 
-        total, mean = run_strides(call, len(order), weights, mean)
+        total, mean = run_strides(problem, call, len(order), weights, mean)
         if mean is not None:
             state.w_mean = mean
         return total
@@ -191,6 +193,17 @@ class BlockFrankWolfe(Solver):
         state = cast(BlockState, state)
         dual = dual_value(problem, state.blocks, state.w)
         return [(state.w_mean if len(state.w_mean) else state.w, dual)]
+
+    def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
+        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        state = cast(BlockState, state)
+        # Every visit adds to w: errors of either sign, which go as the root of their number.
+        n_visits = problem.n_examples * (state.n_passes + 1) * (self.cache + 1)
+        return problem.precision.of_dual(state.w, dual, problem.lam, 10.0 * math.sqrt(n_visits))
+
+    def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
+        """Sum the dual anew; return D and its rounding."""
+        return sharpen_blocks(problem, cast(BlockState, state))
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""

@@ -30,6 +30,7 @@ from maxmargin.generic import (
     output_size,
     potentials,
     psi,
+    shift,
 )
 from maxmargin.problem import Problem
 
@@ -151,6 +152,24 @@ def dual_value(problem: Problem, blocks: Blocks, w: np.ndarray) -> float:
     return linear_term - 0.5 * problem.lam * float(w @ w)
 
 
+def sharpen_blocks(problem: Problem, state: Any) -> tuple[float, float]:
+    """Free a dual point of the rounding of the run so far; return D, and how far off that can be.
+
+    Coefficients sum to 1 again, planes get the offsets that follow from their slopes, and w is
+    summed anew. ``state`` has ``blocks`` and ``w``.
+    """
+    blocks = state.blocks
+    normalize(blocks)
+    problem.bind(find_offsets)(problem.view, blocks)
+    state.w = primal_weights(problem, blocks)
+    in_sum = (blocks.planes[:, ALPHA] > 0.0) & in_use(blocks)
+    n_sums = 2.0 * float(np.add.reduceat(in_sum, blocks.start[:-1]) @ problem.sizes)
+    dual = dual_value(problem, blocks, state.w)
+    n_planes = int(blocks.count.max(initial=1))
+    rounding = problem.precision.of_dual(state.w, dual, problem.lam, n_sums + n_planes)
+    return dual, rounding
+
+
 def normalize(blocks: Blocks) -> None:
     """Let the coefficients of each block sum to 1 exactly; the truth takes what is missing."""
     alpha = np.where(in_use(blocks), np.maximum(blocks.planes[:, ALPHA], 0.0), 0.0)
@@ -165,6 +184,24 @@ def primal_weights(problem: Problem, blocks: Blocks) -> np.ndarray:
     w = np.zeros(problem.n_weights)
     problem.bind(sum_blocks)(problem.view, 1.0 / (problem.lam * problem.n_examples), blocks, w)
     return w
+
+
+@jitable
+def find_offsets(problem: Any, blocks: Any) -> None:
+    """Let the offset of every plane be -psi* of its slope.
+
+    The offset psi - slope * h that it was made with has the rounding of h, which can be large.
+    """
+    for i in range(blocks.count.shape[0]):
+        size = output_size(problem.data, i)
+        for p in range(1, blocks.count[i]):
+            row, at = blocks.start[i] + p, blocks.place[i] + p * size
+            slope = blocks.planes[row, SLOPE]
+            g = output_cost(problem.data, problem.cost, i, blocks.outputs, at)
+            more = slope * shift(problem.data, problem.cost, i, blocks.outputs, at)
+            offset = more - conjugate(problem.surrogate, slope, g)
+            if np.isfinite(offset):
+                blocks.planes[row, OFFSET] = offset
 
 
 @jitable
@@ -404,14 +441,15 @@ def visit_blocks(
     blocks: Any,
     bench: Any,
     desk: Any,
+    total: float,
 ) -> float:
-    """Improve the blocks order[first:last], one after the other; return the sum of their gaps.
+    """Improve the blocks order[first:last], one after the other; add up their gaps.
 
-    The gap of a block, times n, before its step is s_i (max psi - sum_p alpha_p value_p). With
-    ``ask`` the oracle is called and its plane added; without, only the planes at hand are used, and
-    the gap is that over them. With ``bends``, where psi is not affine in h, planes are turned too.
+    Returns ``total``, the sum so far, with theirs. The gap of a block, times n, before its step is
+    s_i (max psi - sum_p alpha_p value_p). With ``ask`` the oracle is called and its plane added;
+    without, only the planes at hand are used, and the gap is that over them. With ``bends``, where
+    psi is not affine in h, planes are turned too.
     """
-    total = 0.0
     for visit in range(first, last):
         i = order[visit]
         weight = problem.weight[i]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -10,7 +11,7 @@ import numpy as np
 from maxmargin._compile import jitable
 from maxmargin.generic import find, margin_error, output_size, potentials
 from maxmargin.problem import Primal, Problem
-from maxmargin.solvers.averaging import STRIDE
+from maxmargin.solvers.averaging import run_strides
 from maxmargin.solvers.base import Progress, Solver, State
 from maxmargin.solvers.bcfw import BlockState
 from maxmargin.solvers.blocks import (
@@ -25,6 +26,7 @@ from maxmargin.solvers.blocks import (
     new_blocks,
     normalize,
     primal_weights,
+    sharpen_blocks,
     visit_blocks,
 )
 
@@ -88,7 +90,9 @@ class NSlack(Solver):
         found = primal.value - primal.excess
         # Where the oracle had nothing new to say, the master is all there is to improve.
         n_sweeps = self.max_inner if n_added else 100 * self.max_inner
-        self._solve_master(problem, state, self.accuracy * (found - dual), n_sweeps, rng)
+        # Sweeps below the rounding of the dual would improve nothing.
+        goal = max(self.accuracy * (found - dual), self.dual_rounding(problem, state, dual))
+        self._solve_master(problem, state, goal, n_sweeps, rng)
         state.n_passes += 1
         dual = dual_value(problem, state.blocks, state.w)
         return Progress(dual=dual, primal=primal.value, excess=primal.excess, w=w)
@@ -115,8 +119,8 @@ class NSlack(Solver):
         state.replace_blocks(make_room(problem, blocks, chosen.astype(np.int64)))
         add = problem.bind(add_chosen)
         everyone = np.flatnonzero(chosen)
-        for first in range(0, len(everyone), STRIDE):
-            some = everyone[first : first + STRIDE]
+        for first, last in problem.strides(0, len(everyone)):
+            some = everyone[first:last]
             add(problem.view, some, slopes, offsets, outputs, places, state.blocks, problem.desk())
         return primal, len(everyone)
 
@@ -137,13 +141,15 @@ class NSlack(Solver):
         idle = state.blocks.planes[:, IDLE].copy()
         for _ in range(n_sweeps):
             order = rng.permutation(movable)
-            total = 0.0
-            for first in range(0, len(order), STRIDE):
-                last = min(first + STRIDE, len(order))
-                total += run(
+
+            def call(first: int, last: int, total: float, order: np.ndarray = order) -> float:
+                return run(
                     problem.view, order, first, last, inv_lam_n, ACTIVE, MAX_STEPS, False,
                     not problem.is_linear, state.w, state.blocks, state.bench, problem.desk(),
+                    total,
                 )  # fmt: skip
+
+            total, _ = run_strides(problem, call, len(order), state.w, None)
             if total / n <= goal:
                 break
         # However many sweeps it took, a plane without a coefficient was idle once.
@@ -154,6 +160,16 @@ class NSlack(Solver):
         """Return the master's solution, where the next planes would be found."""
         state = cast(BlockState, state)
         return [(state.w, dual_value(problem, state.blocks, state.w))]
+
+    def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
+        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        state = cast(BlockState, state)
+        n_visits = problem.n_examples * (state.n_passes + 1) * self.max_inner
+        return problem.precision.of_dual(state.w, dual, problem.lam, 10.0 * math.sqrt(n_visits))
+
+    def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
+        """Sum the dual anew; return D and its rounding."""
+        return sharpen_blocks(problem, cast(BlockState, state))
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""

@@ -13,7 +13,9 @@ from maxmargin.solvers.ball_qp import ball_master
 from maxmargin.solvers.base import Progress, Solver, State
 from maxmargin.solvers.planes import (
     DensePlanes,
+    Plane,
     SparsePlanes,
+    longest_sum,
     planes_from_arrays,
     risk_plane,
     zero_plane,
@@ -25,13 +27,17 @@ MAX_IDLE = 50
 #: The least share of the way from the best w to the master's that an inward step makes.
 LEAST_SHARE = 1e-3
 
+#: What a state has one number a plane of.
+PER_PLANE = ("offset", "alpha", "idle", "noise")
+
 
 class OneSlackState(State):
     """The planes, their Gram matrix, the master's solution and where to look next.
 
     ``upper`` is the lowest objective met, ``lower`` the master's bound: they say how sharply the
     next master has to be solved. The first plane is 0 + 0.w and stays: the bound starts at 0.
-    ``best`` is where ``upper`` was met, ``share`` how far an inward step goes.
+    ``best`` is where ``upper`` was met, ``share`` how far an inward step goes. ``noise`` says of
+    every offset, and ``lower_noise`` of the bound, how far rounding can have moved it.
     """
 
     def __init__(self, w: np.ndarray, planes: DensePlanes | SparsePlanes) -> None:
@@ -41,12 +47,14 @@ class OneSlackState(State):
         self.offset = np.zeros(1)
         self.alpha = np.ones(1)
         self.idle = np.zeros(1, dtype=np.int64)
-        self.upper, self.lower = math.inf, 0.0
+        self.noise = np.zeros(1)
+        self.upper, self.lower, self.lower_noise = math.inf, 0.0, 0.0
         self.best, self.share = w, 1.0
 
-    def add(self, offset: float, plane: np.ndarray) -> None:
-        """Add the plane offset + plane.w, without a coefficient."""
+    def add(self, new: Plane) -> None:
+        """Add a plane, without a coefficient."""
         self.forget()
+        offset, plane, rounding = new
         self.planes.append(plane)
         m = self.planes.count
         if m > len(self.gram):
@@ -57,6 +65,7 @@ class OneSlackState(State):
         self.offset = np.append(self.offset, offset)
         self.alpha = np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
+        self.noise = np.append(self.noise, rounding)
 
     def in_memory(self) -> np.ndarray:
         """Tell which planes have not been idle for long."""
@@ -72,16 +81,16 @@ class OneSlackState(State):
         m = len(kept)
         self.planes.keep(kept)
         self.gram = np.ascontiguousarray(self.gram[:m, :m][np.ix_(kept, kept)])
-        self.offset, self.alpha, self.idle = self.offset[kept], self.alpha[kept], self.idle[kept]
+        for name in PER_PLANE:
+            setattr(self, name, getattr(self, name)[kept])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the state as arrays."""
         m = len(self.offset)
-        names = ("w", "offset", "alpha", "idle")
-        own = {name: getattr(self, name) for name in names}
+        own = {name: getattr(self, name) for name in ("w", *PER_PLANE)}
         own["gram"] = self.gram[:m, :m]
         own["best"] = self.best
-        own["bounds"] = np.array([self.upper, self.lower, self.share])
+        own["bounds"] = np.array([self.upper, self.lower, self.share, self.lower_noise])
         return own | self.planes.arrays()
 
     @classmethod
@@ -89,10 +98,10 @@ class OneSlackState(State):
         """Make the state that `arrays` was called on."""
         w = arrays["w"].copy()
         state = cls(w, planes_from_arrays(len(w), arrays))
-        for name in ("gram", "offset", "alpha", "idle"):
+        for name in ("gram", *PER_PLANE):
             setattr(state, name, np.ascontiguousarray(arrays[name]).copy())
         state.best = arrays["best"].copy()
-        state.upper, state.lower, state.share = (float(bound) for bound in arrays["bounds"])
+        state.upper, state.lower, state.share, state.lower_noise = map(float, arrays["bounds"])
         return state
 
 
@@ -149,11 +158,11 @@ class OneSlack(Solver):
         """Add the plane at w and move w to the new master's solution."""
         state = cast(OneSlackState, state)
         w = state.w
-        risk, offset, plane = risk_plane(problem, w)
+        risk, plane = risk_plane(problem, w)
         primal = risk if self.radius is not None else problem.regularized(risk, w)
         # What was found: of a bound above it the master knows nothing, and must be as sharp.
         self._compare(state, w, primal.value - primal.excess)
-        state.add(offset, plane)
+        state.add(plane)
         self._solve_master(problem, state)
         self._turn_inwards(state)
         return Progress(dual=state.lower, primal=primal.value, excess=primal.excess, w=w)
@@ -180,6 +189,7 @@ class OneSlack(Solver):
             solve_simplex(state.gram, offset, problem.lam, alpha, tol)
             w = planes.combine(alpha) / -problem.lam
             lower = float(offset @ alpha) - 0.5 * problem.lam * float(w @ w)
+            noise = self._noise(problem, state, alpha, w, lower)
             in_use = alpha > 0.0
         else:
             master = ball_master(state.gram, offset, self.radius, alpha, tol)
@@ -187,9 +197,31 @@ class OneSlack(Solver):
             # The planes themselves, not their Gram matrix: see ball_qp.py.
             length = float(np.linalg.norm(planes.combine(master.dual_alpha)))
             lower = float(offset @ master.dual_alpha) - self.radius * length
+            # As if lam were that at which the shortest such w is as long as the ball is wide.
+            ball = np.array([self.radius])
+            noise = self._noise(
+                problem, state, master.dual_alpha, ball, lower, length / self.radius
+            )
             in_use = (master.alpha > 0.0) | (master.dual_alpha > 0.0)
         state.idle = np.where(in_use, 0, state.idle + 1)
-        state.w, state.lower = w, max(state.lower, lower)
+        state.w = w
+        if lower > state.lower:
+            state.lower, state.lower_noise = lower, noise
+
+    def _noise(
+        self,
+        problem: Problem,
+        state: OneSlackState,
+        alpha: np.ndarray,
+        w: np.ndarray,
+        lower: float,
+        lam: float | None = None,
+    ) -> float:
+        """Return how far rounding can have moved a lower bound."""
+        n_sums = longest_sum(problem) + 2.0 * len(alpha)
+        lam = problem.lam if lam is None else lam
+        summed = problem.precision.of_dual(w, lower, lam, n_sums)
+        return summed + float(alpha @ state.noise)
 
     def _into_ball(self, w: np.ndarray) -> np.ndarray:
         """Return w, shortened to the radius where it is longer."""
@@ -203,6 +235,10 @@ class OneSlack(Solver):
         state = cast(OneSlackState, state)
         return [(state.w, state.lower)]
 
+    def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
+        """Return how far the lower bound can be from what was computed."""
+        return cast(OneSlackState, state).lower_noise
+
     def assess(self, problem: Problem, w: np.ndarray) -> Primal:
         """Return P(w), or R(w) where there is a radius."""
         return problem.assess(w) if self.radius is None else problem.risk(w)
@@ -211,4 +247,5 @@ class OneSlack(Solver):
         """Keep the planes, which are below R whatever lam is, and solve their master anew."""
         state = cast(OneSlackState, state)
         state.upper, state.lower, state.share = math.inf, 0.0, 1.0
+        state.lower_noise = 0.0
         self._solve_master(problem, state)

@@ -19,7 +19,7 @@ import numpy as np
 from maxmargin.problem import Primal, Problem
 from maxmargin.solvers.base import Progress, State
 from maxmargin.solvers.one_slack import OneSlack, OneSlackState
-from maxmargin.solvers.planes import risk_plane, zero_plane
+from maxmargin.solvers.planes import Plane, risk_plane, zero_plane
 from maxmargin.solvers.rows_qp import solve_with_rows
 
 #: Rows that one look gives to the master, the most missed ones.
@@ -45,9 +45,9 @@ class OneSlackRowsState(OneSlackState):
         self.primal = math.inf
         self.is_kept = True
 
-    def add(self, offset: float, plane: np.ndarray, row: int = -1) -> None:
+    def add(self, new: Plane, row: int = -1) -> None:
         """Add a plane, or a row."""
-        super().add(offset, plane)
+        super().add(new)
         self.row = np.append(self.row, row)
 
     def forget(self) -> None:
@@ -95,12 +95,12 @@ class OneSlackRows(OneSlack):
         """
         state = cast(OneSlackRowsState, state)
         w = state.w
-        risk, offset, plane = risk_plane(problem, w)
+        risk, plane = risk_plane(problem, w)
         primal = problem.regularized(risk, w).value
         if state.is_kept and primal < state.primal:
             state.primal, state.kept = primal, w
         self._compare(state, w, primal)
-        state.add(offset, plane)
+        state.add(plane)
         self._solve_master(problem, state)
         self._turn_inwards(state)
         state.is_kept = False
@@ -118,7 +118,7 @@ class OneSlackRows(OneSlack):
         new = np.setdiff1d(np.flatnonzero(margins < 1.0 - MET), state.row)
         if len(new):
             for i in new[np.argsort(margins[new], kind="stable")[:N_ROWS]]:
-                state.add(1.0, -problem.rows.signed(i), row=int(i))
+                state.add(Plane(1.0, -problem.rows.signed(i), 0.0), row=int(i))
             # Other weights are compared from now on: those before may miss the new rows.
             state.upper, state.share = math.inf, 1.0
             self._solve_master(problem, state)
@@ -137,7 +137,11 @@ class OneSlackRows(OneSlack):
         state.w = state.planes.combine(alpha) / -problem.lam
         lower = float(state.offset @ alpha) - 0.5 * problem.lam * float(state.w @ state.w)
         state.idle = np.where(alpha > 0.0, 0, state.idle + 1)
-        state.lower = max(state.lower, lower)
+        if lower > state.lower:
+            noise = self._noise(problem, state, alpha, state.w, lower)
+            # Weights that miss rows by as much as is let pass may be better than the best.
+            missed = MET * float(alpha[state.row >= 0].sum())
+            state.lower, state.lower_noise = lower, noise + missed
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return the best weights that miss no row."""
@@ -148,5 +152,6 @@ class OneSlackRows(OneSlack):
         """Keep the planes and rows, whatever lam is, and begin at weights that miss no row."""
         state = cast(OneSlackRowsState, state)
         state.upper, state.primal, state.lower, state.share = math.inf, math.inf, 0.0, 1.0
+        state.lower_noise = 0.0
         self._solve_master(problem, state)
         state.w, state.is_kept = state.kept, True

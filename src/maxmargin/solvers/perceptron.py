@@ -13,9 +13,6 @@ from maxmargin.generic import add_difference, maximize, output_size, potentials
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Progress, Solver, State
 
-#: Examples a compiled call: a keyboard interrupt is seen between two of them.
-STRIDE = 4096
-
 
 class PerceptronState(State):
     """The weights after ``clock[0]`` examples, and what their average needs.
@@ -93,8 +90,7 @@ class Perceptron(Solver):
         places = np.concatenate([[0], np.cumsum(problem.sizes)])
         run = problem.bind(perceptron_pass)
         n_mistakes = 0
-        for first in range(0, len(order), STRIDE):
-            last = min(first + STRIDE, len(order))
+        for first, last in problem.strides(0, len(order)):
             n_mistakes += run(
                 problem.view, order, first, last, problem.truths, places, state.w, state.lag,
                 state.clock, problem.desk(),

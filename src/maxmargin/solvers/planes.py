@@ -7,12 +7,13 @@ examples that are violated contribute, and are kept as indices and values.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin._compile import jitable
 from maxmargin.generic import add_difference, find, potentials
+from maxmargin.precision import EPSILON
 from maxmargin.problem import Primal, Problem
 
 #: Longer planes are kept sparse.
@@ -118,8 +119,16 @@ def planes_from_arrays(n_weights: int, arrays: dict[str, np.ndarray]) -> DensePl
     )
 
 
-def risk_plane(problem: Problem, w: np.ndarray) -> tuple[Primal, float, np.ndarray]:
-    """Return R(w) = 1/n sum_i s_i max psi, and the plane (b, a) below R that touches it at w.
+class Plane(NamedTuple):
+    """A plane b + a.w below the risk, and how far rounding can have moved b."""
+
+    offset: float
+    slope: np.ndarray
+    rounding: float
+
+
+def risk_plane(problem: Problem, w: np.ndarray) -> tuple[Primal, Plane]:
+    """Return R(w) = 1/n sum_i s_i max psi, and the plane below R that touches it at w.
 
     Two rounds over the examples, on n_jobs threads: the oracles, then the sum of what they found.
     """
@@ -133,18 +142,35 @@ def risk_plane(problem: Problem, w: np.ndarray) -> tuple[Primal, float, np.ndarr
             problem.view, first, last, w, desk, losses, bounds, slopes, offsets, outputs, places
         )
     )
-    n_groups = max(1, min(N_GROUPS, MAX_CELLS // max(1, problem.n_weights), -(-n // 64)))
+    n_groups = count_groups(problem)
     cuts = [n * group // n_groups for group in range(n_groups + 1)]
     totals = np.zeros((n_groups, problem.n_weights))
 
     def add_group(first: int, last: int, desk: Any) -> None:
         # One row, seen as a vector: which row is told by where the group begins.
         total = totals[cuts.index(first)]
-        add(problem.view, first, last, slopes, outputs, places, -1.0 / n, total)
+        for start, end in problem.strides(first, last):
+            add(problem.view, start, end, slopes, outputs, places, -1.0 / n, total)
 
     problem.over_chunks(add_group, list(pairwise(cuts)))
-    offset = float(problem.view.weight @ offsets) / n
-    return problem.mean_loss(losses, bounds), offset, totals.sum(axis=0)
+    weight = problem.view.weight
+    offset = float(weight @ offsets) / n
+    # An offset is psi - slope * h, each of which can be far larger than it.
+    parts = float(weight @ (losses + np.abs(offsets))) / n
+    rounding = EPSILON * (4.0 * parts + n * float(weight @ np.abs(offsets)) / n)
+    return problem.mean_loss(losses, bounds), Plane(offset, totals.sum(axis=0), rounding)
+
+
+def count_groups(problem: Problem) -> int:
+    """Return how many groups of examples a plane is summed in."""
+    cells = max(1, problem.n_weights)
+    return max(1, min(N_GROUPS, MAX_CELLS // cells, -(-problem.n_examples // 64)))
+
+
+def longest_sum(problem: Problem) -> float:
+    """Return how many numbers are added, at most, to one cell of a plane."""
+    n_groups = count_groups(problem)
+    return 2.0 * problem.precision.n_cells / n_groups + n_groups
 
 
 @jitable

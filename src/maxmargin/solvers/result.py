@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-STATUSES = ("converged", "oracle_bound", "max_iter", "time_budget", "interrupted", "patience")
+STATUSES = (
+    "converged", "oracle_bound", "rounding", "max_iter", "time_budget", "interrupted", "patience",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,18 @@ class Result:
     dual : float
         A lower bound of the optimum. NaN for solvers without one.
     gap : float
-        primal - dual, >= 0 up to rounding: the optimum is at most this far below primal.
+        primal - dual with ``rounding`` added, and never below 0: the optimum is at most this far
+        below the exact value of P(w).
+    rounding : float
+        How much of the gap is what rounding can hide in primal and dual.
     search_gap : float
         How much of the gap is only a bound of the search, which no training takes off: 0 where the
         search is exact.
     status : str
-        "converged", "max_iter", "time_budget", "interrupted", "patience", or "oracle_bound": the
-        rest of the gap, without search_gap, is within the tolerance.
+        "converged", "max_iter", "time_budget", "interrupted", "patience"; "oracle_bound": the
+        rest of the gap, without search_gap, is within the tolerance; or "rounding": the gap as
+        computed is gone or no longer falls, but with what rounding can hide it is above the
+        tolerance.
     objective : str
         Whose maximum the losses are, and so what primal, dual and gap belong to: "integral", of the
         outputs themselves; "relaxed", of a relaxation's, which has more; or "reduced", of a part of
@@ -67,6 +74,7 @@ class Result:
     search_gap: float = 0.0
     objective: str = "integral"
     is_convex: bool = True
+    rounding: float = 0.0
 
     @property
     def relative_gap(self) -> float:

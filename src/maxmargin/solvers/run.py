@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from maxmargin.problem import Problem
-from maxmargin.solvers.base import Progress, Solver, State
+from maxmargin.solvers.base import Progress, Solver, State, check_finite
 from maxmargin.solvers.result import Record, Result, relative
 
 
@@ -46,6 +46,9 @@ class _Tally:
     primal: float = math.inf
     dual: float = -math.inf
     w: np.ndarray | None = None
+    #: How far rounding can have moved primal and dual.
+    primal_rounding: float = 0.0
+    dual_rounding: float = 0.0
     #: How much of the primal is a bound of the search only.
     excess: float = 0.0
     #: Looks in a row at which the solver was done with all that the search finds.
@@ -57,14 +60,31 @@ class _Tally:
     ratio: float = 1.0
     history: list[Record] = field(default_factory=list)
 
-    def offer(self, w: np.ndarray, primal: float, excess: float) -> None:
-        if primal < self.primal:
-            self.primal, self.excess = primal, excess
+    def offer(self, w: np.ndarray, primal: float, excess: float, rounding: float) -> None:
+        if primal + rounding < self.primal + self.primal_rounding:
+            self.primal, self.excess, self.primal_rounding = primal, excess, rounding
             self.w = w.copy()
+
+    def bound(self, dual: float, rounding: float) -> None:
+        """Keep a dual value if it is the best that is sure."""
+        if math.isfinite(dual) and dual - rounding > self.dual - self.dual_rounding:
+            self.dual, self.dual_rounding = dual, rounding
+
+    @property
+    def rounding(self) -> float:
+        """How far rounding can have moved the gap."""
+        return self.primal_rounding + self.dual_rounding
+
+    @property
+    def open_gap(self) -> float:
+        """The gap as computed, which rounding can make negative."""
+        return self.primal - self.dual if math.isfinite(self.dual) else math.nan
 
     @property
     def gap(self) -> float:
-        return self.primal - self.dual if math.isfinite(self.dual) else math.nan
+        """The gap with all that rounding can hide: the optimum is no farther below the primal."""
+        open_gap = self.open_gap
+        return open_gap if math.isnan(open_gap) else max(open_gap + self.rounding, 0.0)
 
 
 def run(
@@ -88,9 +108,10 @@ def run(
     ----------
     problem, solver : what to solve and how
     rng : the source of all randomness
-    tol : largest gap / primal to stop at, both at one w; 0 runs until another limit
+    tol : largest gap / primal to stop at, both at one w; 0 runs until rounding or another limit
     max_iter : most passes over the examples
-    time_budget : most seconds, looked at between passes; None for no limit
+    time_budget : most seconds, looked at between the compiled calls that passes and certificates
+        are made of; None for no limit. One look at the primal follows, of which none is cut
     state : where to go on (warm start), as an earlier run returned it
     w : weights to make use of where there is no state
     callbacks : called with an `Iteration` after each pass
@@ -117,6 +138,15 @@ def run(
             ConvergenceWarning,
             stacklevel=3,
         )
+    if result.status == "rounding":
+        warnings.warn(
+            f"{solver.name} stopped after {result.n_iter} passes at relative gap "
+            f"{result.relative_gap:.3g}, above tol={tol:g}, at the limit of rounding: "
+            f"{relative(result.rounding, result.primal):.3g} of it is what rounding can hide. "
+            "Scale the features, lower C, or accept a larger tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     if solver.minimizes and status in ("max_iter", "time_budget") and result.is_certified:
         warnings.warn(
             f"{solver.name} stopped after {result.n_iter} passes ({status}) at relative gap "
@@ -126,6 +156,18 @@ def run(
             stacklevel=3,
         )
     return result, loop.state
+
+
+class _TimeIsUpError(Exception):
+    """Raised between two compiled calls when the time budget is spent."""
+
+
+#: Rounding decides where it may be as much as one in so many of the gap that is asked for.
+CLOSE = 1e3
+#: A gap within `CLOSE` of its rounding is at the limit if it has not fallen for so many passes.
+MOST_STALLED = 20
+#: Where the primal itself is that small the optimum may be 0, which can be met exactly: longer.
+MOST_STALLED_AT_0 = 250
 
 
 class _Loop:
@@ -173,16 +215,22 @@ class _Loop:
     ) -> str:
         if self.ended:  # resumed from the last pass of a run that was over
             return self.ended
+
+        def look_at_clock() -> None:
+            if time_budget is not None and self.seconds >= time_budget:
+                raise _TimeIsUpError
+
+        self.problem.watch = look_at_clock
         try:
             while self.n_passes < max_iter:
                 progress = self.solver.advance(self.problem, self.state, self.rng)
                 self.n_passes += 1
+                check_finite(self.state.w, self.solver.name, self.n_passes)
                 primal = self._look(progress)
-                score = self._validate()
                 known = math.isfinite(primal)
-                converged = progress.is_finished or (
-                    known and relative(self.tally.gap, self.tally.primal) <= self.tol
-                )
+                reached = self._judge() if known else ""
+                score = self._validate()
+                converged = progress.is_finished or reached == "converged"
                 record = Record(
                     self.n_passes,
                     self.tally.primal if known else math.nan,
@@ -197,6 +245,8 @@ class _Loop:
                     self.ended = "converged"
                 elif known and self._is_at_bound():
                     self.ended = "oracle_bound"
+                elif reached:
+                    self.ended = reached
                 elif patience is not None and self.tally.since_validation >= patience:
                     self.ended = "patience"
                 event = Iteration(record, progress.gap_estimate, self.state.w, self.snapshot)
@@ -210,10 +260,57 @@ class _Loop:
                 if time_budget is not None and self.seconds >= time_budget:
                     return "time_budget"
         except KeyboardInterrupt:
+            self.problem.watch = None
             if not self.problem.is_compiled:
                 self.solver.repair(self.problem, self.state)
             return "interrupted"
+        except _TimeIsUpError:
+            return "time_budget"
+        finally:
+            self.problem.watch = None
         return "max_iter"
+
+    def _judge(self) -> str:
+        """Return how the run is over by what is known of the gap, or nothing.
+
+        "rounding" where the gap as computed is gone or no longer falls, but the gap that is sure,
+        with what rounding can hide, is above the tolerance.
+        """
+        tally = self.tally
+        if math.isnan(tally.open_gap):
+            return ""
+        if self._is_near() and CLOSE * tally.rounding > self._goal:
+            self._sharpen()  # the last digits decide: let them be right
+        if relative(tally.gap, tally.primal) <= self.tol:
+            return "converged"
+        is_small = max(tally.open_gap, tally.excess) <= CLOSE * tally.rounding
+        if self._is_near() and tally.rounding >= self._goal and tally.open_gap <= 0.0:
+            return "rounding"
+        return "rounding" if is_small and self._is_stalled() else ""
+
+    def _is_stalled(self) -> bool:
+        """Tell whether the gap as computed has hardly fallen for so many passes."""
+        may_be_0 = self.tally.primal <= CLOSE * self.tally.rounding
+        latest = self.n_passes - (MOST_STALLED_AT_0 if may_be_0 else MOST_STALLED)
+        looks = [r for r in self.tally.history if math.isfinite(r.gap) and r.pass_ <= latest]
+        if not looks:
+            return False
+        before = looks[-1].primal - looks[-1].dual
+        return before - self.tally.open_gap <= 0.01 * abs(before)
+
+    @property
+    def _goal(self) -> float:
+        return self.tol * abs(self.tally.primal)
+
+    def _is_near(self) -> bool:
+        """Tell whether the gap as computed is within the tolerance, or less than its rounding."""
+        return self.tally.open_gap <= max(self._goal, self.tally.rounding)
+
+    def _sharpen(self) -> None:
+        dual, rounding = self.solver.sharpen(self.problem, self.state)
+        if math.isfinite(dual):
+            # What was summed over many passes says no more than this.
+            self.tally.dual, self.tally.dual_rounding = dual, rounding
 
     def _is_at_bound(self) -> bool:
         """Tell whether all that is left of the gap above tol is the search's bound.
@@ -229,9 +326,9 @@ class _Loop:
         """Take in what the pass found out; return the primal if it is known at this pass."""
         tally = self.tally
         if math.isfinite(progress.dual):
-            tally.dual = max(tally.dual, progress.dual)
+            self._bound(progress.dual)
         if progress.w is not None and math.isfinite(progress.primal):
-            tally.offer(progress.w, progress.primal, progress.excess)
+            self._offer(progress.w, progress.primal, progress.excess)
             self._compare(progress.primal - progress.excess, progress.excess)
             return progress.primal
         if not self.solver.minimizes or not self._is_worth_checking(progress):
@@ -255,19 +352,25 @@ class _Loop:
             primal, excess = self.solver.assess(self.problem, w)
             lowest, found = min(lowest, primal), min(found, primal - excess)
             missing = max(missing, excess)
-            self.tally.offer(w, primal, excess)
+            self._offer(w, primal, excess)
             if math.isfinite(dual):
-                self.tally.dual = max(self.tally.dual, dual)
+                self._bound(dual)
         self._compare(found, missing)
         # A certificate costs about half a pass: look at passes 1, 2, ..., 8, 10, 12, 15, ... and
         # when the running sum says so.
         self.tally.next_check = self.n_passes + max(1, self.n_passes // 4)
         return lowest
 
+    def _offer(self, w: np.ndarray, primal: float, excess: float) -> None:
+        self.tally.offer(w, primal, excess, self.problem.precision.of_primal(w, primal))
+
+    def _bound(self, dual: float) -> None:
+        self.tally.bound(dual, self.solver.dual_rounding(self.problem, self.state, dual))
+
     def _compare(self, found: float, excess: float) -> None:
         """Count looks at which the loss that was found is explained, and only a bound is not."""
         tally = self.tally
-        is_done = excess > 0.0 and relative(found - tally.dual, tally.primal) <= self.tol
+        is_done = excess > 0.0 and found - tally.dual <= max(self._goal, tally.rounding)
         tally.n_at_bound = tally.n_at_bound + 1 if is_done else 0
 
     def _validate(self) -> float:
@@ -293,14 +396,16 @@ class _Loop:
                 tally.primal = math.nan
                 if self.solver.minimizes:
                     tally.primal, tally.excess = self.solver.assess(self.problem, tally.w)
-                if status == "converged" and relative(tally.gap, tally.primal) > self.tol:
+                    tally.primal_rounding = self.problem.precision.of_primal(tally.w, tally.primal)
+                is_above = relative(tally.gap, tally.primal) > self.tol
+                if status in ("converged", "rounding") and is_above:
                     status = "patience"  # the weights that scored best are not those that converged
             elif not self.solver.minimizes:
                 tally.w, tally.primal = (
                     self.solver.iterates(self.problem, self.state)[0][0],
                     math.nan,
                 )
-            elif status not in ("converged", "oracle_bound"):
+            elif status not in ("converged", "oracle_bound", "rounding"):
                 self._certify()
         except KeyboardInterrupt:  # asked twice: no last look
             status = "interrupted"
@@ -318,6 +423,7 @@ class _Loop:
             history=tally.history,
             solver=self.solver.name,
             search_gap=tally.excess,
+            rounding=tally.rounding if math.isfinite(tally.gap) else 0.0,
             objective=self.problem.objective,
             is_convex=self.problem.is_convex,
         )
@@ -338,6 +444,8 @@ class _Loop:
                     "primal",
                     "dual",
                     "excess",
+                    "primal_rounding",
+                    "dual_rounding",
                     "n_at_bound",
                     "validation",
                     "since_validation",

@@ -89,15 +89,15 @@ def whole_pass(
     w: Any,
     blocks: Any,
     desk: Any,
+    total: float,
 ) -> float:
-    """Solve the blocks order[first:last], one after the other; return the sum of their gaps.
+    """Solve the blocks order[first:last], one after the other; add their gaps to ``total``.
 
     Notes the active outputs of each.
     """
     beta, active, n_active = blocks.beta, blocks.active, blocks.n_active
     values, costs, change = blocks.room[0], blocks.room[1], blocks.room[2]
     n_outputs = beta.shape[1]
-    total = 0.0
     for visit in range(first, last):
         i = order[visit]
         truth = blocks.truths[i]
@@ -150,11 +150,11 @@ def few_pass(
     w: Any,
     blocks: Any,
     desk: Any,
+    total: float,
 ) -> float:
-    """Solve blocks over their active outputs alone; return the sum of their gaps over these."""
+    """Solve blocks over their active outputs alone; add their gaps over these to ``total``."""
     beta, active, n_active = blocks.beta, blocks.active, blocks.n_active
     values, costs, change = blocks.room[0], blocks.room[1], blocks.room[2]
-    total = 0.0
     for visit in range(first, last):
         i = order[visit]
         weight = problem.weight[i]
@@ -270,17 +270,35 @@ class SDCA(Solver):
         if state.has_planes:
             own = sheet_for(state.beta.shape[1]), whole, not problem.is_linear
 
-        def call(first: int, last: int) -> float:
-            return run(problem.view, order, first, last, inv_lam_n, state.w, blocks, desk, *own)
+        def call(first: int, last: int, total: float) -> float:
+            problem.n_oracle_calls += last - first
+            return run(
+                problem.view, order, first, last, inv_lam_n, state.w, blocks, desk, total, *own
+            )
 
-        problem.n_oracle_calls += len(order)
-        return run_strides(call, len(order), state.w, mean)
+        return run_strides(problem, call, len(order), state.w, mean)
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return the mean of recent iterates and the last one: which is better varies."""
         state = cast(ListedState, state)
         last = (state.w, dual_value(problem, state))
         return [(state.w_mean, math.nan), last] if len(state.w_mean) else [last]
+
+    def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
+        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        # As in `BlockFrankWolfe`, after some hundred sweeps.
+        n_sums = 100.0 * math.sqrt(problem.n_examples)
+        return problem.precision.of_dual(state.w, dual, problem.lam, n_sums)
+
+    def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
+        """Sum the dual anew; return D and its rounding."""
+        state = cast(ListedState, state)
+        mean = state.w_mean
+        mend_state(problem, state)
+        state.w_mean = mean
+        dual = dual_value(problem, state)
+        n_sums = 2.0 * np.count_nonzero(state.beta) + state.beta.shape[1]
+        return dual, problem.precision.of_dual(state.w, dual, problem.lam, n_sums)
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep w where lam falls, by giving the truths more mass; keep the coefficients else."""

@@ -180,16 +180,16 @@ def planes_pass(
     w: Any,
     blocks: Any,
     desk: Any,
+    total: float,
     sheet: Any,
     whole: bool,
     bends: bool,
 ) -> float:
-    """Improve the blocks order[first:last], one after the other; return the sum of their gaps.
+    """Improve the blocks order[first:last], one after the other; add their gaps to ``total``.
 
     ``whole`` looks at all outputs of each, and notes which are active; without, these alone are
     looked at, and the gap is that over them. ``bends`` where psi is not affine in h.
     """
-    total = 0.0
     for visit in range(first, last):
         i = order[visit]
         factor = problem.weight[i] * inv_lam_n

@@ -13,9 +13,6 @@ from maxmargin.generic import add_difference, find, potentials
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Progress, Solver, State
 
-#: Examples a compiled call: a keyboard interrupt is seen between two of them.
-STRIDE = 4096
-
 #: Examples looked at for the length of the first step.
 SAMPLE = 50
 
@@ -137,8 +134,7 @@ class SGD(Solver):
         state = cast(SgdState, state)
         order = rng.permutation(problem.n_examples)
         run = problem.bind(sgd_pass)
-        for first in range(0, len(order), STRIDE):
-            last = min(first + STRIDE, len(order))
+        for first, last in problem.strides(0, len(order)):
             run(
                 problem.view, order, first, last, state.total, state.lag, state.clock,
                 problem.desk(),

@@ -12,6 +12,7 @@ from maxmargin.generic import (
     add_difference,
     add_row,
     add_scores,
+    clear_row,
     difference_potentials,
     implements,
     margin_error,
@@ -22,11 +23,17 @@ from maxmargin.generic import (
     output_sizes,
     potentials,
     row_product,
+    score_lengths,
+    spare_size,
     truths,
     workspace,
 )
 from maxmargin.inference.chain_best import best_path
-from maxmargin.structures.features import as_features, check_labels, frozen
+from maxmargin.structures.features import as_features, check_labels, frozen, row_lengths
+
+#: Wrong positions for each label up to which their products with all others, one by one, are
+#: cheaper than weights made of them: these are spread over memory.
+MOST_PAIRED = 2
 
 
 class ChainLayout(NamedTuple):
@@ -152,6 +159,16 @@ def _workspace(data):
     return ChainPotentials(nodes[0], np.zeros((n_labels + 2, n_labels)), nodes[1], nodes[2])
 
 
+@implements(score_lengths, ChainData)
+def _score_lengths(data):
+    # Every position adds its features, a bias and a transition.
+    lengths, terms = row_lengths(data.features)
+    starts, sizes = data.offsets[:-1], np.diff(data.offsets)
+    most = np.maximum.reduceat(terms, starts) if len(starts) else terms
+    total = np.add.reduceat(lengths, starts) if len(starts) else lengths
+    return total + 2.0 * sizes + 2.0, most + 2.0 * sizes + 2.0
+
+
 @implements(output_size, ChainData)
 def _output_size(data, i):
     return data.offsets[i + 1] - data.offsets[i]
@@ -192,15 +209,18 @@ def _potentials(data, i, w, scale, theta):
             theta.edges[n_labels + 1, k] += scale * W[layout.end, k]
 
 
-@implements(difference_potentials, ChainData)
-def _difference_potentials(data, i, outputs, at, spare, theta):
-    layout = data.layout
-    n_labels = layout.n_labels
+@implements(spare_size, ChainData)
+def _spare_size(data):
+    longest = int(np.diff(data.offsets).max(initial=1))
+    is_long = longest > MOST_PAIRED * data.layout.n_labels
+    return data.layout.n_rows * data.layout.n_labels if is_long else 0
+
+
+@jitable
+def add_paired(data: Any, i: int, outputs: Any, at: int, theta: Any) -> None:
+    """Add to theta.unary the products of all positions with those that are wrong."""
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
-    has_bias = layout.transitions > layout.bias
-    for t in range(length):
-        for k in range(n_labels):
-            theta.unary[t, k] = 0.0
+    has_bias = data.layout.transitions > data.layout.bias
     for s in range(length):
         truth, label = data.labels[first + s], outputs[at + s]
         if truth != label:
@@ -208,6 +228,58 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
                 product = row_product(data.features, first + s, first + t) + has_bias
                 theta.unary[t, truth] += product
                 theta.unary[t, label] -= product
+
+
+@jitable
+def add_scattered(data: Any, i: int, outputs: Any, at: int, spare: Any, theta: Any) -> None:
+    """Do the same through ``spare``, weights that are 0 before and after.
+
+    What is wrong is added up there, once over the positions, and only cells that were touched are
+    cleared.
+    """
+    layout = data.layout
+    n_labels = layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    W = spare.reshape((layout.n_rows, n_labels))
+    for t in range(length):
+        truth, label = data.labels[first + t], outputs[at + t]
+        if truth != label:
+            add_row(data.features, first + t, truth, 1.0, W)
+            add_row(data.features, first + t, label, -1.0, W)
+    add_scores(data.features, first, length, 1.0, W, theta.unary)
+    for t in range(length):
+        truth, label = data.labels[first + t], outputs[at + t]
+        if truth != label:
+            clear_row(data.features, first + t, truth, W)
+            clear_row(data.features, first + t, label, W)
+    if layout.transitions > layout.bias:
+        for t in range(length):
+            truth, label = data.labels[first + t], outputs[at + t]
+            if truth != label:
+                W[layout.bias, truth] += 1.0
+                W[layout.bias, label] -= 1.0
+        for t in range(length):
+            for k in range(n_labels):
+                theta.unary[t, k] += W[layout.bias, k]
+        for k in range(n_labels):
+            W[layout.bias, k] = 0.0
+
+
+@implements(difference_potentials, ChainData)
+def _difference_potentials(data, i, outputs, at, spare, theta):
+    layout = data.layout
+    n_labels = layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    n_wrong = 0
+    for t in range(length):
+        n_wrong += 1 if data.labels[first + t] != outputs[at + t] else 0
+        for k in range(n_labels):
+            theta.unary[t, k] = 0.0
+    # Every wrong position with every other, or every position with every label.
+    if n_wrong > MOST_PAIRED * n_labels and spare.shape[0] > 0:
+        add_scattered(data, i, outputs, at, spare, theta)
+    else:
+        add_paired(data, i, outputs, at, theta)
     theta.edges[:] = 0.0
     if layout.start > layout.transitions:
         for t in range(1, length):

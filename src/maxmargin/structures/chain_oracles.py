@@ -41,6 +41,21 @@ class ProfileRoom(NamedTuple):
     scores: Any  # (n_levels,)
 
 
+#: Bytes that a profile or a list of the best labellings may take.
+MOST_BYTES = 1 << 32
+
+
+def _check_room(data: Any, what: str, n_bytes: int) -> None:
+    """Refuse what sequences are too long for, before memory runs out."""
+    if n_bytes > MOST_BYTES:
+        longest = int(np.diff(data.offsets).max(initial=1))
+        raise ValueError(
+            f"{what} of a sequence of {longest} positions would take {n_bytes / 1e9:.3g} GB, above "
+            f"{MOST_BYTES / 1e9:.3g} GB. Cut the sequences into shorter ones, take "
+            "surrogate='margin', or search=ConvexHull(integral=False), which bounds the losses."
+        )
+
+
 @implements(profile_levels, ChainData, PartCost)
 def _profile_levels(data, cost):
     steps, _ = steps_of(cost.matrix)
@@ -68,6 +83,7 @@ def _profile_room(data, cost):
     steps, unit = steps_of(cost.matrix)
     longest, n_labels = int(np.diff(data.offsets).max(initial=1)), data.layout.n_labels
     n_levels = profile_levels(data, cost)
+    _check_room(data, "A profile", 8 * longest * n_levels * n_labels)
     return ProfileRoom(
         steps,
         unit,
@@ -152,6 +168,7 @@ class KBestRoom(NamedTuple):
 
 def _k_best_room(data, k):
     longest, n_labels = int(np.diff(data.offsets).max(initial=1)), data.layout.n_labels
+    _check_room(data, f"The {k} best labellings", 16 * longest * n_labels * k)
     return KBestRoom(
         np.zeros((longest, n_labels, k)),
         np.zeros((longest, n_labels, k), dtype=np.int32),

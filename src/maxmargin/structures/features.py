@@ -16,6 +16,7 @@ from maxmargin.generic import (
     add_outer,
     add_row,
     add_scores,
+    clear_row,
     implements,
     row_product,
     score_few,
@@ -123,6 +124,18 @@ def _add_row_dense(features, row, label, scale, W):
 def _add_row_csr(features, row, label, scale, W):
     for entry in range(features.indptr[row], features.indptr[row + 1]):
         W[features.indices[entry], label] += scale * np.float64(features.values[entry])
+
+
+@implements(clear_row, Dense)
+def _clear_row_dense(features, row, label, W):
+    for f in range(features.values.shape[1]):
+        W[f, label] = 0.0
+
+
+@implements(clear_row, Csr)
+def _clear_row_csr(features, row, label, W):
+    for entry in range(features.indptr[row], features.indptr[row + 1]):
+        W[features.indices[entry], label] = 0.0
 
 
 @implements(add_outer, Dense)
@@ -269,3 +282,12 @@ def squared_norms(features: Dense | Csr) -> np.ndarray:
     squares = np.append(np.square(values, dtype=np.float64), 0.0)
     sums = np.add.reduceat(squares, features.indptr[:-1])
     return np.where(np.diff(features.indptr) > 0, sums, 0.0)
+
+
+def row_lengths(features: Dense | Csr) -> tuple[np.ndarray, np.ndarray]:
+    """Return |x| of every row, and how many numbers it has."""
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt(squared_norms(features))
+    if isinstance(features, Dense):
+        return lengths, np.full(len(lengths), float(features.values.shape[1]))
+    return lengths, np.diff(features.indptr).astype(np.float64)

@@ -29,6 +29,7 @@ from maxmargin.generic import (
     output_size,
     output_sizes,
     potentials,
+    score_lengths,
     shift,
     truths,
     workspace,
@@ -39,6 +40,7 @@ from maxmargin.structures.labels import check_label_sets
 from maxmargin.structures.labels_shared import (
     ADDITIVE,
     implements_each,
+    label_lengths,
     scales_with_ties,
 )
 from maxmargin.structures.user import Box
@@ -188,6 +190,14 @@ def _truths_relaxed(data):
     for i in range(len(cells)):
         cells[i] = Box(data.true_part(i))
     return cells
+
+
+@implements_each(score_lengths, BOTH)
+def _score_lengths(data):
+    squares = data.X.multiply(data.X) if sp.issparse(data.X) else np.square(data.X)
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64)).reshape(-1)
+    return label_lengths(data, lengths, np.full(len(lengths), float(data.n_columns)))
 
 
 @implements_each(workspace, BOTH)

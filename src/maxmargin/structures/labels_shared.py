@@ -30,9 +30,11 @@ from maxmargin.generic import (
     output_sizes,
     potentials,
     row_product,
+    score_lengths,
     shift,
     truths,
 )
+from maxmargin.structures.features import row_lengths
 from maxmargin.structures.labels import (
     IndependentLabels,
     ListedLabels,
@@ -323,6 +325,21 @@ def _output_sizes(data):
 @implements_each(truths, INTEGRAL)
 def _truths(data):
     return data.labels.reshape(-1)
+
+
+@implements_each(score_lengths, ALL)
+def _score_lengths(data):
+    return label_lengths(data, *row_lengths(data.features))
+
+
+def label_lengths(data: Any, lengths: np.ndarray, terms: np.ndarray) -> tuple[Any, Any]:
+    """Return what `score_lengths` does, given the lengths of rows and how many numbers they have.
+
+    Every label that is on adds its row and a bias, every pair of them a weight.
+    """
+    n_edges = len(data.graph.edges)
+    labels = np.sqrt(data.n_labels) * (lengths + data.has_bias)
+    return labels + np.sqrt(n_edges), terms + (1.0 + data.n_labels + n_edges)
 
 
 @implements_each(output_size, INTEGRAL)

@@ -29,10 +29,17 @@ from maxmargin.generic import (
     potentials,
     row_product,
     score_few,
+    score_lengths,
     truths,
     workspace,
 )
-from maxmargin.structures.features import as_features, check_labels, frozen, squared_norms
+from maxmargin.structures.features import (
+    as_features,
+    check_labels,
+    frozen,
+    row_lengths,
+    squared_norms,
+)
 
 
 class MulticlassData(NamedTuple):
@@ -77,6 +84,12 @@ def _truths(data):
 @implements(workspace, MulticlassData)
 def _workspace(data):
     return ClassPotentials(np.zeros((1, data.n_labels)))
+
+
+@implements(score_lengths, MulticlassData)
+def _score_lengths(data):
+    lengths, terms = row_lengths(data.features)
+    return lengths + data.has_bias, terms + 1.0
 
 
 @implements(output_size, MulticlassData)

@@ -26,6 +26,7 @@ from maxmargin.generic import (
     output_size,
     output_sizes,
     potentials,
+    score_lengths,
     score_rows,
     truths,
     workspace,
@@ -41,7 +42,7 @@ from maxmargin.inference.ranking_rule import (
     TopRule,
     cost_of_places,
 )
-from maxmargin.structures.features import as_features, frozen
+from maxmargin.structures.features import as_features, frozen, row_lengths
 
 
 class RankingData(NamedTuple):
@@ -121,6 +122,18 @@ def _workspace(data):
     relevant = int(data.n_relevant.max(initial=1))
     others = int((data.sizes - data.n_relevant).max(initial=1))
     return RankingPotentials(np.zeros(largest), np.zeros(largest), ranking_room(relevant, others))
+
+
+@implements(score_lengths, RankingData)
+def _score_lengths(data):
+    # h = 2/P sum of relevant scores less 2/N sum of the others, each times a number from 0 to 1.
+    lengths, terms = row_lengths(data.features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.concatenate([[0.0], np.cumsum(lengths)])
+        middle, end = data.first + data.n_relevant, data.first + data.sizes
+        relevant = (sums[middle] - sums[data.first]) / np.maximum(data.n_relevant, 1)
+        others = (sums[end] - sums[middle]) / np.maximum(data.sizes - data.n_relevant, 1)
+    return relevant + others, terms.max(initial=0.0) + data.sizes
 
 
 @implements(output_size, RankingData)

@@ -25,6 +25,7 @@ from maxmargin.generic import (
     output_size,
     output_sizes,
     potentials,
+    score_lengths,
     truths,
     workspace,
 )
@@ -160,11 +161,15 @@ class UserData:
         self.truths = np.array([Box(None) for _ in range(len(X))], dtype=object)
         self._cache: OrderedDict[int, tuple[Box, Features, int]] = OrderedDict()
         self._cached_bytes = 0
+        self.lengths = np.zeros(len(X))
         for i, y in enumerate(() if Y is None else _samples(Y)):
             if y is None:
                 raise ValueError(f"Y[{i}] is None; every sample needs a true output.")
             box = self.truths[i] = Box(y)
-            self.joint_feature(i, box)
+            features = self.joint_feature(i, box)
+            values = features[1] if isinstance(features, tuple) else features
+            with np.errstate(over="ignore"):
+                self.lengths[i] = np.linalg.norm(values)
             price = self.cost(i, box)
             if price != 0.0:
                 raise ValueError(
@@ -345,6 +350,13 @@ def _truths(data):
 @implements(workspace, UserData)
 def _workspace(data):
     return _Weights()
+
+
+@implements(score_lengths, UserData)
+def _score_lengths(data):
+    # Of the true outputs; the others are taken to be no longer than the longest of these.
+    n = len(data.truths)
+    return np.full(n, data.lengths.max(initial=0.0)), np.full(n, float(data.n_weights))
 
 
 @implements(output_size, UserData)
