@@ -28,6 +28,7 @@ TOPICS = (
     "ranking_inference",
     "ranking_training",
     "ranking_solvers",
+    "long_sequences",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 
