@@ -76,6 +76,8 @@ def child(
 
         with atheris.instrument_imports(include=["maxmargin"]):
             target = load(name)
+            for room in ("estimators", "persistence", "io"):  # targets import them late
+                importlib.import_module(f"maxmargin.{room}")
     else:
         target = load(name)
     from fuzz.child import Runner, fuzz, fuzz_by_coverage

@@ -292,6 +292,8 @@ class ChainSVM(BaseSVM):
         blocks = [False] * 4
         if isinstance(found, list) and all(type(x) is int for x in found) and len(found) == 7:
             blocks = [b > a for a, b in pairwise(found[2:])]
+            if found[1] != n_labels:
+                raise ValueError(f"it has {n_labels} classes, but weights for {found[1]}")
         layout = chain_layout(self.n_features_in_, n_labels, *blocks)
         if found != list(layout):
             raise ValueError(

@@ -58,7 +58,10 @@ def check_pairwise(pairwise: Any) -> None:
                 "or a list of pairs of labels."
             )
     elif isinstance(pairwise, bytes) or not isinstance(pairwise, Iterable):
-        raise TypeError(f"pairwise must be a word or a list of pairs of labels; got {pairwise!r}.")
+        raise TypeError(
+            f"pairwise must be a list, each item a pair of labels; got {pairwise!r}. Or one of: "
+            f"{', '.join(map(repr, PAIRWISE))}."
+        )
 
 
 def label_groups(name: str, groups: Any, labels: Labels, size: int | None = None) -> list[Any]:
