@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "benchmarks" / "results" / "fuzzing.json"
 #: Inputs by the first word of a target: a model or a run is made of each of these, which takes
 #: milliseconds; a reader takes a tenth of that, and there are 10^6 inputs in all.
-INPUTS = {"model": 14_000, "checkpoint": 6_000}
+INPUTS = {"model": 14_000, "checkpoint": 6_000, "convert": 4_000}
 MANY = 150_000
 
 
