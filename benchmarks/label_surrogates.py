@@ -6,8 +6,8 @@ python benchmarks/label_surrogates.py               # print the tables of what w
 C goes by tens of 1 / mean |x|^2, from the middle of each surrogate's grid outwards while the end of
 the grid has the best micro-F1, then by half a ten around the best. It is chosen by three-fold
 cross-validation within the training part, for each score its own. Bibtex and Delicious are trained
-for a few passes only, have one fold and no half tens; of Delicious 2000 rows are trained on. The
-test part is looked at once. "With a cut" is margin rescaling with one threshold on
+for a few passes only, have one fold and no half tens; of Delicious 2000 rows are trained on. No
+setting is chosen by the test part. "With a cut" is margin rescaling with one threshold on
 `decision_function`, tuned for micro-F1 on the rows held out. What cross-validation found stands in
 results/label_surrogates_selection.json, and is not computed again.
 """
