@@ -81,6 +81,7 @@ and 1.48 by its own for AP, 71.07 and .55 for NDCG, at about 2300 samples.
 PLAIN = {
     "ranking_training": "## Training rankers",
     "ranking_solvers": "## Training rankers: the default solver beside block steps",
+    "ranking_defaults": "## Rankers with default settings, beside ridge and LightGBM",
     "words": "## Handwritten words",
     "classes": "## Classes",
     "chunking": "## Chunking",
