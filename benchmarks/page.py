@@ -90,6 +90,7 @@ Five-fold cross-validation within training data; [choosing C and tol](choosing.m
 PLAIN = {
     "ranking_training": "## Training rankers",
     "ranking_solvers": "## Training rankers: the default solver beside block steps",
+    "ranking_defaults": "## Rankers with default settings, beside ridge and LightGBM",
     "words": "## Handwritten words",
     "classes": "## Classes",
     "chunking": "## Chunking",
