@@ -88,12 +88,15 @@ Five-fold cross-validation within training data; [choosing C and tol](choosing.m
 
 #: Further topics, shown as the lines they are.
 PLAIN = {
+    "label_surrogates": "## Label sets: which surrogate",
+    "label_slack": "## Label sets: what slack rescaling with pairs takes",
     "ranking_training": "## Training rankers",
     "ranking_solvers": "## Training rankers: the default solver beside block steps",
     "ranking_defaults": "## Rankers with default settings, beside ridge and LightGBM",
     "words": "## Handwritten words",
     "classes": "## Classes",
     "chunking": "## Chunking",
+    "long_sequences": "## Long sequences",
     "threads": "## Two threads",
     "fuzzing": "## Fuzzing: inputs, none of which may crash, hang or use up memory",
 }

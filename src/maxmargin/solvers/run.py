@@ -155,7 +155,7 @@ def run(
             ConvergenceWarning,
             stacklevel=3,
         )
-    if solver.minimizes and status in ("max_iter", "time_budget") and result.is_certified:
+    if solver.minimizes and result.status in ("max_iter", "time_budget") and result.is_certified:
         warnings.warn(
             f"{solver.name} stopped after {result.n_iter} passes ({status}) at relative gap "
             f"{result.relative_gap:.3g}, above tol={tol:g}{_bound_share(result)}: raise max_iter "
@@ -437,6 +437,10 @@ class _Loop:
                 )
             elif status not in ("converged", "oracle_bound", "rounding"):
                 self._certify()
+                # The last look may be better than the last one that the run went by.
+                is_within = relative(tally.gap, tally.primal) <= self.tol
+                if is_within and status in ("max_iter", "time_budget"):
+                    status = "converged"
         except KeyboardInterrupt:  # asked twice: no last look
             status = "interrupted"
         if tally.w is None:
