@@ -86,6 +86,12 @@ TOLERANCE = """## What a smaller tol buys
 Five-fold cross-validation within training data; [choosing C and tol](choosing.md) has the words.
 """
 
+FUZZING = """## Fuzzing
+
+Inputs that [the fuzzers](../fuzz/README.md) gave to everything that reads a file. A finding is a
+crash, a hang, more memory than the limit, or an error of another kind than a refusal.
+"""
+
 #: Further topics, shown as the lines they are.
 PLAIN = {
     "label_surrogates": "## Label sets: which surrogate",
@@ -98,7 +104,6 @@ PLAIN = {
     "chunking": "## Chunking",
     "long_sequences": "## Long sequences",
     "threads": "## Two threads",
-    "fuzzing": "## Fuzzing: inputs, none of which may crash, hang or use up memory",
 }
 
 
@@ -114,6 +119,7 @@ def main() -> None:
         RANKINGS + table(*rankings()),
         TOLERANCE + table(*tolerance()),
         *(f"{title}\n" + table(*plain(topic)) for topic, title in PLAIN.items()),
+        FUZZING + table(*fuzzing()),
     ]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
     write_between(CHOOSING, "tolerance", table(*tolerance()))
@@ -127,6 +133,11 @@ def write_between(page: Path, name: str, text: str) -> None:
     if not (begin and arrow and end):
         raise ValueError(f"{page} has no place for {name}.")
     page.write_text(before + begin + head + arrow + text + "\n" + end + after, encoding="utf-8")
+
+
+def fuzzing() -> tuple[list[str], list[list[Any]]]:
+    heads = ["target", "inputs", "accepted", "refused", "findings"]
+    return heads, [[line["facts"][head] for head in heads] for line in lines("fuzzing")]
 
 
 def lines(topic: str) -> list[dict[str, Any]]:
