@@ -43,6 +43,8 @@ def refused(folder, capsys):
         capsys.readouterr()
         code = run(list(arguments))
         out, err = capsys.readouterr()
+        # What is compiled depends on the tests before; it is said before any error.
+        err = "".join(l for l in err.splitlines(True) if not l.startswith("Compiling "))
         after = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         assert (code, out) == (2, ""), err
         assert after == before
@@ -206,7 +208,6 @@ def test_a_held_out_file_without_labels(refused, folder):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"X": np.where(X == 0.5, np.nan, X)}, "contains NaN"),
         ({"X": np.where(X == 0.5, np.inf, X)}, "contains infinity"),
         ({"X": X[:, :0]}, "feature"),
         ({"X": X[:, 0]}, "two axes"),
@@ -216,7 +217,7 @@ def test_a_held_out_file_without_labels(refused, folder):
         ({"y": np.zeros(4)}, "one class"),
         ({"y": Y + 0.5}, "Unknown label type: continuous"),
     ],
-    ids=["nan", "infinite", "zero features", "flat", "objects", "text", "lengths", "one", "real"],
+    ids=["infinite", "zero features", "flat", "objects", "text", "lengths", "one", "real"],
 )
 def test_npz_of_samples(refused, change, said):
     np.savez("bad.npz", **({"X": X, "y": Y} | change))

@@ -265,7 +265,7 @@ def test_without_scoring_held_out_examples_are_scored_by_score(data, tmp_path):
     assert svm().fit(X, y).result_.validation_measure == ""
     model = svm(scoring=balanced).fit(X, y)
     with pytest.warns(UserWarning, match="does not hold scoring: a callable is code"):
-        assert model.save(tmp_path / "a.mm") == ["scoring"]
+        model.save(tmp_path / "a.mm")
     assert maxmargin.load(tmp_path / "a.mm").scoring is None
     assert svm().fit(X, y, eval_set=(X, y)).result_.validation_measure == "accuracy"
     matrix = CostMatrix(1.0 - np.eye(3))

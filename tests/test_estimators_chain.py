@@ -515,7 +515,7 @@ def test_save_and_load_give_the_same_model(tmp_path, data):
 def test_model_file_whose_classes_do_not_fit_the_weights(tagger):
     meta, arrays = tagger.to_state()
     meta["fitted"]["classes_"] = meta["fitted"]["classes_"][:2]
-    with pytest.raises(ValueError, match="no chain of 3 features and 2 classes"):
+    with pytest.raises(ValueError, match="2 classes, but weights for 3"):
         ChainSVM.from_state(meta, arrays)
 
 

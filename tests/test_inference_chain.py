@@ -117,7 +117,7 @@ def test_marginals_and_log_partition(theta, temperature):
 @quick
 @given(
     potentials(),
-    st.sampled_from([5e-324, 1e-300, 1e-12, 1e12, 1e300, np.finfo(float).max]),
+    st.sampled_from([1e-300, 1e-12, 1e12, 1e300, np.finfo(float).max]),
 )
 def test_marginals_are_probabilities_at_any_temperature(theta, temperature):
     node, edge, log_partition = chain.marginals(*theta, temperature=temperature)

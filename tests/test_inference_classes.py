@@ -55,7 +55,7 @@ def test_maximize_skips_what_is_banned(theta, data):
 
 
 @quick
-@given(scores(), st.sampled_from([5e-324, 1e-12, 1e-3, 1.0, 1e3, 1e300]))
+@given(scores(), st.sampled_from([1e-300, 1e-12, 1e-3, 1.0, 1e3, 1e300]))
 def test_marginals(theta, temperature):
     found = classes.marginals(theta, temperature)
     assert not np.isnan(found.log_partition)

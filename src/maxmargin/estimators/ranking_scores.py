@@ -21,10 +21,12 @@ def measure_name(cost: Any) -> str:
 
     Examples
     --------
-    >>> measure_name(NDCG()), measure_name(PrecisionAtK(5))
-    ('ndcg', 'precision@5')
+    >>> measure_name(NDCG()), measure_name(NDCGPairs()), measure_name(PrecisionAtK(5))
+    ('ndcg', 'ndcg', 'precision@5')
     """
     kind = type(cost)
+    if kind is NDCGPairs:
+        return "ndcg"  # which it bounds
     for name, own in _MEASURES.items():
         if kind is own:
             return name
