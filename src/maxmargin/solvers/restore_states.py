@@ -74,10 +74,13 @@ def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
 
 
 def _vector(problem: Problem, arrays: Arrays, name: str, maybe: bool = False) -> np.ndarray:
-    """Take a vector as long as w, or, where that may be, an empty one."""
+    """Take a vector as long as w, of finite length, or, where that may be, an empty one."""
     array = arrays.take(name, (None,))
     if not (maybe and len(array) == 0):
         check_array(name, array, (problem.n_weights,))
+    with np.errstate(over="ignore"):
+        if not math.isfinite(float(array @ array)):
+            raise ValueError(f"array {name!r} has a length that is not finite")
     return array
 
 
