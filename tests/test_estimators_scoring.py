@@ -1,10 +1,14 @@
 """What held-out examples are scored by: one measure with a name, for every kind of estimator."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import r2_score
 
+import maxmargin
 from maxmargin import ChainSVM, MultilabelSVM, RankingSVM, metrics
 from maxmargin.costs import NDCGAtK
 from maxmargin.estimators.chain_scores import chunk_f1_of
@@ -164,3 +168,53 @@ def test_costs_and_names_of_ranking_measures():
     assert measure_name(object()) == "1 - cost"
     with pytest.raises(ValueError, match="There are: 'average_precision', 'auc', 'ndcg', 'ndcg@k'"):
         RankingSVM(scoring="map").fit([[1.0], [0.0]], [1, 0])
+
+
+# -- what else goes by a measure -----------------------------------------------------------------
+
+
+def rows_of_queries():
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(40, 3)) * [1.0, 50.0, 1.0], np.repeat(np.arange(8), 5)
+    return X, np.tile([0, 1, 0, 2, 0], 8), qid
+
+
+@pytest.mark.parametrize("name", ["hamming_error", "sequence_error"])
+def test_an_error_is_no_score(name):
+    X, Y = [np.eye(2)] * 4, [["a", "b"]] * 4
+    tagger = ChainSVM(scoring=getattr(metrics, name))
+    with pytest.raises(ValueError, match=f"{name}: smaller is better .* greater_is_better=False"):
+        tagger.fit(X, Y, eval_set=(X, Y))
+
+
+def test_scorers_of_scikit_learn_judge_rankings_by_their_predictions():
+    X, y, qid = rows_of_queries()
+    model = RankingSVM(scoring="r2", max_iter=3, random_state=0)
+    model.fit(X, y, qid=qid, eval_set=(X, y, qid))
+    expected = r2_score(y, model.predict(X, qid=qid))
+    scores = [record.validation_score for record in model.result_.history]
+    assert min(abs(score - expected) for score in scores) < 1e-9
+
+
+def test_a_path_goes_by_the_measure_that_is_named():
+    X, y, qid = rows_of_queries()
+    by_parameter = RankingSVM(scoring="ndcg@2", max_iter=3, random_state=0)
+    by_argument = RankingSVM(max_iter=3, random_state=0)
+    first = by_parameter.path(X, y, [0.1, 1.0], cv=2, qid=qid).scores
+    second = by_argument.path(X, y, [0.1, 1.0], cv=2, qid=qid, scoring="ndcg@2").scores
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, by_argument.path(X, y, [0.1, 1.0], cv=2, qid=qid).scores)
+
+
+@pytest.mark.parametrize("normalize", ["maxabs", "standard"])
+def test_rows_that_lost_their_queries_are_noted(normalize, tmp_path):
+    X, y, qid = rows_of_queries()
+    model = RankingSVM(normalize=normalize, max_iter=2, tol=0.9, random_state=0).fit(X, y, qid=qid)
+    model.save(tmp_path / "a.mm")
+    for known in (model, maxmargin.load(tmp_path / "a.mm")):
+        with pytest.warns(UserWarning, match="X has no qid, so its 40 rows are taken as one query"):
+            known.score(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            known.score(X, y, qid=qid)
+            known.predict(X, qid=qid)

@@ -319,7 +319,8 @@ def test_no_interleaving_is_better(positives, negatives, name, cost_scale, k):
     s_pos, s_neg = np.array(positives), np.array(negatives)
     above_positive, above, paid, _ = run(make(k), s_pos, s_neg, cost_scale)
     found = value_of(s_pos, s_neg, above_positive, above) + cost_scale * paid
-    size = np.abs(s_pos).max() + np.abs(s_neg).max() + cost_scale
+    # Below the smallest normal number products have no digits left.
+    size = np.abs(s_pos).max() + np.abs(s_neg).max() + cost_scale + 1e-290
     for other in all_places(len(s_pos), len(s_neg)):
         cost = cost_of(relevance_of(other, len(s_pos)), other, k)
         assert found >= score_of(other, s_pos, s_neg) + cost_scale * cost - 1e-12 * size

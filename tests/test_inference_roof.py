@@ -359,6 +359,7 @@ def test_flow_and_cut_against_scipy(rng):
         arcs = rng.integers(0, n, (int(rng.integers(0, 40)), 2))
         capacity = rng.integers(0, 9, len(arcs))
         table = sparse.coo_array((capacity.astype(np.int32), arcs.T), shape=(n, n)).tocsr()
+        table.indices, table.indptr = table.indices.astype("i4"), table.indptr.astype("i4")
         cut = min_cut(n, arcs, capacity, 0, n - 1)
         assert cut.value == maximum_flow(table, 0, n - 1).flow_value
         assert cut.value == cut_capacity(cut, arcs, capacity)

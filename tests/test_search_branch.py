@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +22,9 @@ from maxmargin import StructuredSVM
 from maxmargin.generic import oracles, psi
 from maxmargin.problem import Problem
 from maxmargin.search import ConvexHull
+from maxmargin.search.branch import Branching
 from maxmargin.search.choose import bind_search
+from maxmargin.search.points import ORDER, G, H, rank
 from maxmargin.search.trace import trace_search
 from maxmargin.structures import OwnCost, UserData
 from maxmargin.surrogates import BetaScaling, LogLoss, SlackRescaling
@@ -272,3 +276,54 @@ def test_the_end_at_a_bound_says_what_would_be_exact():
         warnings.simplefilter("error", ConvergenceWarning)
         model.set_params(structure=BranchingMatching()).fit(X, Y)
     assert model.result_.status == "converged"
+
+
+SHRINKING = (178, 201, 1282, 1576, 1924, 2516, 2944, 3123, 3323, 3690)
+
+
+class Cloud(Branching):
+    """Outputs that are points alone, some of them met before; the oracle looks at all of them."""
+
+    def __init__(self, h, g, n_known):
+        self.view = SimpleNamespace(surrogate=SlackRescaling().compiled())
+        self.everything = np.zeros((4, len(h)))
+        self.everything[H], self.everything[G] = h, g
+        self.everything[ORDER] = [
+            rank(self.view.surrogate, *point) for point in zip(h, g, strict=True)
+        ]
+        self.met = list(range(n_known))
+
+    @property
+    def points(self):
+        return self.everything[:, self.met]
+
+    @property
+    def outputs(self):
+        return self.met
+
+    def members(self, forbid, require):
+        return list(range(len(self.met)))
+
+    def ask(self, forbid, require, tilt):
+        h, g = self.everything[H], self.everything[G]
+        best = int(np.argmax(g if tilt == math.inf else h + tilt * g))
+        if best not in self.met:
+            self.met.append(best)
+        return self.met.index(best)
+
+
+def draw_cloud(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 30))
+    h, g = 3.0 * rng.normal(size=n), rng.exponential(3.0, size=n)
+    h[0] = g[0] = 0.0  # the true output
+    return Cloud(h, g, n_known=int(rng.integers(1, n))), float(rng.exponential())
+
+
+# In these a new output takes several corners off the hull at once, and more.
+@pytest.mark.parametrize("seeds", [SHRINKING, range(200)], ids=["shrinking", "others"])
+def test_the_bound_of_a_branch_is_above_all_its_outputs(seeds):
+    for seed in seeds:
+        cloud, tilt = draw_cloud(seed)
+        branch = cloud.climb(frozenset(), frozenset(), tilt)
+        assert branch.order >= cloud.everything[ORDER].max() - 1e-9

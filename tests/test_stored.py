@@ -167,6 +167,7 @@ DAMAGES = {
     "constraints of other labels": (
         "chain-1", put("params", "constraints", "forbidden_end", to=("q",)), "no class"),
     "a status that no run has": ("chain-0", put("result", "status", to="optimal"), "'status'"),
+    "a gap below 0": ("chain-0", put("result", "gap", to=-5.0), "must be >= 0, got -5.0"),
     "a gap that is no number": ("chain-0", put("result", "gap", to="0"), "must be float"),
     "a history that is none": ("chain-0", put("result", "history", to=3), "list of records"),
     "no result": ("chain-0", drop("result"), "no 'result'"),

@@ -82,6 +82,11 @@ class CompileWatch:
         """How many functions."""
         return len(self.seconds)
 
+    @property
+    def total(self) -> float:
+        """Seconds of all of them."""
+        return sum(seconds for _, seconds in self.seconds)
+
 
 @contextmanager
 def compiling_watched(
@@ -184,7 +189,7 @@ class _Follower:
         self.depth -= 1
         if self.depth > 0 or self.current is None:
             return
-        seconds = time.thread_time() - self.started
+        seconds = max(time.thread_time() - self.started, 0.0)
         self.watch.seconds.append((self.current, seconds))
         folder = _folder(news.data["dispatcher"])
         if folder is not None:

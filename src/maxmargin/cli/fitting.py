@@ -150,6 +150,8 @@ def report(
         title = f"{measure_title(result.validation_measure)} on {held_out.path}"
         scored = {title: _held_out_score(result, value, estimator.patience)}
     sizes = _sizes(estimator, batch)
+    columns = getattr(estimator, "columns_", None)
+    missing = str(columns) if columns is not None and columns.n_missing.any() else None
     if as_json:
         console.result_json(
             {
@@ -158,16 +160,15 @@ def report(
                 "params": _params(estimator),
                 "model": path,
                 **sizes,
+                "missing": missing,
                 "result": result_values(result),
                 "dev": found,
             }
         )
         return
-    columns = getattr(estimator, "columns_", None)
-    has_gaps = columns is not None and columns.n_missing.any()
     rows = {
         **{name.removeprefix("n_").replace("_", " "): value for name, value in sizes.items()},
-        "missing": str(columns) if has_gaps else None,
+        "missing": missing,
         **result_facts(result),
         **scored,
         "model": path,

@@ -55,10 +55,13 @@ def scale_note(batch: Batch, estimator: Any) -> str | None:
         return None
     import numpy as np
 
-    largest = abs(batch.X).max(axis=0)
-    largest = np.ravel(largest.toarray() if hasattr(largest, "toarray") else largest)
+    sizes = abs(batch.X)
+    if hasattr(sizes, "toarray"):
+        largest = np.ravel(sizes.nanmax(axis=0).toarray())
+    else:
+        largest = np.fmax.reduce(sizes, axis=0)  # missing values have no size
     top, used = int(largest.argmax()), largest[largest > 0]
-    if not len(used) or not largest[top] > _WIDE * np.median(used):  # NaN is for `fit` to refuse
+    if not len(used) or not largest[top] > _WIDE * np.median(used):
         return None
     return (
         f"Features reach from {used.min():.3g} to {largest[top]:.3g} (x[{top}]): training may get "

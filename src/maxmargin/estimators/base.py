@@ -60,8 +60,9 @@ class BaseSVM(Hooks, BaseEstimator):
         Most passes over the examples; "sgd" and "perceptron" make so many, unless `patience` or
         `time_budget` ends them before (or, for the perceptron, a pass without a mistake).
     time_budget : float or None
-        Most seconds, looked at between the compiled calls that a pass is made of; a last look at
-        the primal, which certifies what is returned, comes on top.
+        Most seconds of one fit, looked at between the compiled calls that a pass is made of.
+        Compiling comes on top, and so does a last look at the primal, which certifies what is
+        returned.
     patience : int or None
         Stop when the score on `eval_set` has not risen for so many passes, and keep the weights
         that scored best.
@@ -267,7 +268,7 @@ class BaseSVM(Hooks, BaseEstimator):
         X, Y, sample_weight : as in `fit`
         Cs : values of C, in any order
         cv : None (no validation), number of folds, or a scikit-learn splitter
-        scoring : None (`score`), or what scikit-learn's `check_scoring` takes
+        scoring : None (the parameter `scoring`, or else `score`), or what that parameter takes
         """
         return regularization_path(self, X, Y, Cs, cv, scoring, sample_weight)
 

@@ -153,6 +153,10 @@ class Columns:
             if not (np.diff(which) > 0).all():
                 raise ValueError(f"array 'columns_{name}' must list distinct features in order")
             added.append(which)
+        if missing == "error" and n_missing.any():
+            raise ValueError("array 'columns_n_missing' counts values that none may miss")
+        if missing != "indicator" and len(added[0]):
+            raise ValueError("array 'columns_gaps' lists columns that only \"indicator\" adds")
         return cls(missing, n_features, n_missing, fill, *added)
 
 

@@ -333,7 +333,7 @@ random_state, warm_start, callbacks, verbose
     ) -> Callable[[np.ndarray], float]:
         """Return the function w -> metric, on indicator matrices whatever form Y has."""
         data = self._encode_inputs(X)
-        truth = label_matrix(Y, len(data.labels), self._labels).cells
+        truth = label_matrix(Y, len(data.labels), self._labels, form=self._form).cells
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -10,12 +11,12 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from maxmargin.estimators.queries import Queried, check_ids
+from maxmargin.estimators.scoring import check_scoring_known, measure_for
 from maxmargin.estimators.settings import check_C, check_settings, generator
 from maxmargin.metrics._ranked import number_queries
 from maxmargin.problem import lam_from_C
@@ -124,10 +125,13 @@ def folds_of_queries(X: Queried, Y: Any, cv: Any) -> Iterator[tuple[np.ndarray, 
 
 def held_out_score(fitted: Any, X: Any, Y: Any, scoring: Any) -> float:
     """Return the score of a fitted estimator on held-out examples."""
-    if scoring is None or not isinstance(X, Queried):
-        return check_scoring(fitted, scoring=scoring)(fitted, X, Y)
-    named = {} if X.qid is None else {"qid": X.qid}
-    return check_scoring(fitted, scoring=scoring)(fitted, X.X, Y, **named)
+    if scoring is None and fitted.scoring is None:
+        return fitted.score(X, Y)
+    judge = copy.copy(fitted)
+    judge.scoring = fitted.scoring if scoring is None else scoring
+    check_scoring_known(judge)
+    score = measure_for(judge, X, Y).score
+    return math.nan if score is None else score(fitted.result_.w)
 
 
 def _is_interrupted(fitted: list[Any]) -> bool:

@@ -338,10 +338,27 @@ warm_start, callbacks, verbose
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
         rows = normalize_queries(queries, self._columned(queries.matrix, reset), self.normalize)
+        if not reset and self.normalize in ("standard", "minmax"):
+            self._warn_of_one_query(queries)
         if reset:
+            self._has_qid = queries.has_qid
             n_columns = rows.shape[1]
             self._scale = largest_values(rows) if self.normalize == "maxabs" else np.ones(n_columns)
         return queries, rows
+
+    def _warn_of_one_query(self, queries: Queries) -> None:
+        """Say that rows are taken as one query where training rows had a qid, and these have none.
+
+        That may be meant, but far more often qid was forgotten.
+        """
+        is_one = not queries.has_qid and not queries.is_list
+        if self._has_qid and is_one:
+            warnings.warn(
+                f"X has no qid, so its {queries.matrix.shape[0]} rows are taken as one query; the "
+                "training rows had one. Pass qid=, and to eval_set (X, y, qid).",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _cost(self) -> Any:
         return resolve("cost", self.cost, RANKING_COSTS, "rule")
@@ -426,10 +443,14 @@ warm_start, callbacks, verbose
 
     def _predictor(self, X: Any) -> Callable[[np.ndarray], Any]:
         queries, rows = self._documents(X, reset=False)
-        return lambda w: queries.give_back(np.asarray(rows @ w[: rows.shape[1]]))
+        return lambda w: queries.give_back(np.asarray(rows @ (w[: rows.shape[1]] / self._scale)))
 
     def _apply_scorer(self, scorer: Any, estimator: Any, X: Any, Y: Any) -> Any:
         given = X if isinstance(X, Queried) else Queried(X)
+        if getattr(scorer, "_response_method", None) == "predict":
+            # scikit-learn's own, which pass no qid on, look at grades and predictions alone.
+            guess = estimator.predict(given.X, qid=given.qid)
+            return scorer._sign * scorer._score_func(Y, guess, **scorer._kwargs)
         return scorer(estimator, given.X, Y, **({} if given.qid is None else {"qid": given.qid}))
 
     def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
@@ -439,6 +460,8 @@ warm_start, callbacks, verbose
         self, cost: Any, X: Any, Y: Any, sample_weight: Any = None
     ) -> Callable[[np.ndarray], float]:
         queries, rows = self._documents(X, reset=False)
+        if self.normalize not in ("standard", "minmax"):  # these were told so by their rows
+            self._warn_of_one_query(queries)
         grades = read_grades(Y, queries)
         weight = read_weights(sample_weight, queries)
         measure = measure_of(cost, check_number("relevant", self.relevant))
@@ -461,6 +484,7 @@ warm_start, callbacks, verbose
         meta, arrays = super()._fitted_state()
         meta["features"] = self._rows_state()
         meta["n_skipped"], meta["n_easy"] = self.n_skipped_, self.n_easy_
+        meta["has_qid"] = self._has_qid
         meta["columns"], of_columns = self.columns_.to_state()
         return meta, {**arrays, **of_columns, "scale": self._scale}
 
@@ -470,6 +494,7 @@ warm_start, callbacks, verbose
         self._restore_columns(fields, arrays)
         self._scale = arrays.take("scale", (self.columns_.n_columns,), low=SMALLEST_SCALE)
         self.n_skipped_ = fields.count("n_skipped")
+        self._has_qid = fields.flag("has_qid")
         self.n_easy_ = fields.count("n_easy", default=0)
 
     def _n_weights(self) -> int:

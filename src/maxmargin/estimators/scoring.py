@@ -17,8 +17,9 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from maxmargin.solvers import Result
 
 Score = Callable[[np.ndarray], float]
-Builder = Callable[[Any, Any], Score]
 
+#: Functions of `maxmargin.metrics` that are smaller where predictions are better.
+_ERRORS = frozenset({"hamming_error", "hamming_loss", "sequence_error"})
 _CAPITALS = {"f1": "F1", "auc": "AUC", "ndcg": "NDCG"}
 
 
@@ -98,6 +99,11 @@ def measure_for(estimator: Any, X: Any, Y: Any) -> Measure:
         return Measure(scoring, _by_scorer(estimator, get_scorer(scoring), scoring, X, Y))
     name = scoring_name(scoring)
     if str(getattr(scoring, "__module__", "")).startswith("maxmargin.metrics"):
+        if name in _ERRORS:
+            raise ValueError(
+                f"scoring={name}: smaller is better there, and larger is taken; pass "
+                f"make_scorer({name}, greater_is_better=False)."
+            )
         builder = estimator._measure(name)
         if builder is None:  # a metric of ours, which takes (y_true, y_pred)
             return Measure(name, by_prediction(estimator, scoring, X, Y))

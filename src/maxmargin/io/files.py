@@ -92,7 +92,8 @@ def _open(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
         file = open(path, "rb")  # noqa: SIM115 - the caller closes it
     except FileNotFoundError:
-        raise FileNotFoundError(f"no such file: {name}") from None
+        hint = " (standard input is /dev/stdin)" if str(name) == "-" else ""
+        raise FileNotFoundError(f"no such file: {name}{hint}") from None
     except IsADirectoryError:
         raise IsADirectoryError(f"{name} is a folder, not a file") from None
     except PermissionError:

@@ -139,7 +139,7 @@ class Branching:
         chain = np.zeros(len(self.outputs) + 64, dtype=np.int64)
         n_chain = 0
         for k in self.members(forbid, require):
-            n_chain = max(insert_point(self.points, chain, n_chain, k), n_chain)
+            n_chain = _length(insert_point(self.points, chain, n_chain, k), n_chain)
         centre, other, lam = -1, -1, tilt
         if n_chain > 0:
             centre, other, lam = aim(surrogate, self.points, chain, n_chain)
@@ -150,7 +150,7 @@ class Branching:
             if n_chain == len(chain) - 1:
                 chain = np.concatenate([chain, np.zeros_like(chain)])
             grown = insert_point(self.points, chain, n_chain, new)
-            n_chain = max(grown, n_chain)
+            n_chain = _length(grown, n_chain)
             if centre >= 0 and self.is_no_rise(centre, new, lam, grown):
                 break
             centre, other, lam = aim(surrogate, self.points, chain, n_chain)
@@ -197,3 +197,8 @@ class Branching:
         if self.points[ORDER, -1] > self.top:
             self.best = len(self.outputs) - 1
         return len(self.outputs) - 1
+
+
+def _length(grown: int, n_chain: int) -> int:
+    """Return how long the hull is after a point was offered: a new one may take several off it."""
+    return n_chain if grown < 0 else grown

@@ -184,9 +184,12 @@ def _audit(problem: Problem, solver: Solver, tol: float, found: Restored) -> Non
         warnings.warn(f"Of a checkpoint, {message}: going on from there.", stacklevel=2)
         tally["dual"] = found.state.lower = proved
         found.ended = ""
+    if math.isfinite(proved):
+        tally["dual_rounding"] = max(tally["dual_rounding"], tally["dual"] - proved)
     if found.ended == "converged" and solver.minimizes:
-        gap = tally["primal"] - tally["dual"]
-        if not relative(gap, tally["primal"]) <= tol + ROUNDING:
+        rounding = tally["primal_rounding"] + tally["dual_rounding"]
+        gap = max(tally["primal"] - tally["dual"] + rounding, 0.0)
+        if not relative(gap, tally["primal"]) <= tol:
             raise ValueError(f"it says that the run converged, but its gap is {gap:.3g}")
 
 
@@ -204,6 +207,11 @@ def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
     is_off = max(missing, excess) == 0.0 and not abs(told - value) <= room
     if is_too_low or is_off:
         raise ValueError(f"its primal is {told:.9g}, but that of its weights is {value:.9g}")
+    found.tally["primal_rounding"] = max(
+        found.tally["primal_rounding"],
+        problem.precision.of_primal(found.best_w, told),
+        value - missing - told,
+    )
     return room
 
 

@@ -25,7 +25,7 @@ class Record:
     validation_score: float = math.nan
 
 
-@dataclass
+@dataclass(repr=False)
 class Result:
     """Weights, and how far they are from the best.
 
@@ -56,7 +56,8 @@ class Result:
         the data, the rest being held on its side (`RankingSVM(approximate=True)`).
     is_convex : bool
         Whether the surrogate is convex in w. If not there is no dual, and no certificate.
-    n_iter, n_oracle_calls, seconds : passes over the data, calls of the oracle, wall-clock time.
+    n_iter, n_oracle_calls, seconds : passes over the data, calls of the oracle, wall-clock time
+        without what was spent on compiling.
     history : list of `Record`, one a pass.
     solver : str, the solver's name.
     validation_measure : str
@@ -79,6 +80,13 @@ class Result:
     is_convex: bool = True
     validation_measure: str = ""
     rounding: float = 0.0
+
+    def __repr__(self) -> str:
+        known = f"relative gap {self.relative_gap:.3g}" if self.is_certified else "no certificate"
+        return (
+            f"Result({self.status} after {self.n_iter} passes of {self.solver}, {known}, primal "
+            f"{self.primal:.6g}, {len(self.w)} weights, {self.seconds:.2f} s)"
+        )
 
     @property
     def relative_gap(self) -> float:

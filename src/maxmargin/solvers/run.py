@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from maxmargin._compiling import CompileWatch, compiling_watched
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Progress, Solver, State, check_finite
 from maxmargin.solvers.restore import restore
@@ -117,8 +118,9 @@ def run(
     rng : the source of all randomness
     tol : largest gap / primal to stop at, both at one w; 0 runs until rounding or another limit
     max_iter : most passes over the examples
-    time_budget : most seconds, looked at between the compiled calls that passes and certificates
-        are made of; None for no limit. One look at the primal follows, of which none is cut
+    time_budget : most seconds of this run, compiling left out, looked at between the compiled
+        calls that passes and certificates are made of; None for no limit. One look at the primal
+        follows, of which none is cut
     state : where to go on (warm start), as an earlier run returned it
     w : weights to make use of where there is no state
     callbacks : called with an `Iteration` after each pass
@@ -133,7 +135,7 @@ def run(
     result, state
     """
     loop = _Loop(problem, solver, rng, tol, validate, measure)
-    with threadpool_limits(1, "blas"):
+    with threadpool_limits(1, "blas"), compiling_watched() as loop.compiling:
         loop.begin(state, w, snapshot)
         status = loop.repeat(max_iter, time_budget, list(callbacks), patience)
         result = loop.finish(status, patience)
@@ -158,8 +160,15 @@ def run(
     if solver.minimizes and result.status in ("max_iter", "time_budget") and result.is_certified:
         warnings.warn(
             f"{solver.name} stopped after {result.n_iter} passes ({status}) at relative gap "
-            f"{result.relative_gap:.3g}, above tol={tol:g}{_bound_share(result)}: raise max_iter "
-            "or time_budget, lower C, or accept a larger tol.",
+            f"{result.relative_gap:.3g}, above tol={tol:g}{_bound_share(result)}: scale the "
+            "features or lower C, raise max_iter or time_budget, or accept a larger tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    if loop.was_interrupted:
+        warnings.warn(
+            f"{solver.name} was interrupted after {result.n_iter} passes, and the best weights so "
+            "far are kept; whatever called it goes on.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -207,6 +216,7 @@ class _Loop:
         self.measure = measure
         self.is_best = False
         self.tally = _Tally()
+        self.compiling = CompileWatch()
         self.n_passes = 0
         self.seconds_before = 0.0
         self.calls_before = 0
@@ -222,7 +232,13 @@ class _Loop:
 
     @property
     def seconds(self) -> float:
-        return self.seconds_before + time.perf_counter() - self.started
+        """Seconds so far, those of earlier runs included."""
+        return self.seconds_before + self.seconds_here
+
+    @property
+    def seconds_here(self) -> float:
+        """Seconds of this run; compiling is none of its work, and left out."""
+        return time.perf_counter() - self.started - self.compiling.total
 
     @property
     def oracle_calls(self) -> int:
@@ -239,7 +255,7 @@ class _Loop:
             return self.ended
 
         def look_at_clock() -> None:
-            if time_budget is not None and self.seconds >= time_budget:
+            if time_budget is not None and self.seconds_here >= time_budget:
                 raise _TimeIsUpError
 
         self.problem.watch = look_at_clock
@@ -286,9 +302,10 @@ class _Loop:
                     return "interrupted"
                 if self.ended:
                     return self.ended
-                if time_budget is not None and self.seconds >= time_budget:
+                if time_budget is not None and self.seconds_here >= time_budget:
                     return "time_budget"
         except KeyboardInterrupt:
+            self.was_interrupted = True
             self.problem.watch = None
             if not self.problem.is_compiled:
                 self.solver.repair(self.problem, self.state)
@@ -347,6 +364,9 @@ class _Loop:
         Twice in a row: a search that misses much at one w may not at the next.
         """
         return self.tally.n_at_bound >= 2
+
+    #: Whether Ctrl-C ended the run.
+    was_interrupted = False
 
     #: Why the run is over, known before callbacks are told of its last pass.
     ended = ""
@@ -442,7 +462,7 @@ class _Loop:
                 if is_within and status in ("max_iter", "time_budget"):
                     status = "converged"
         except KeyboardInterrupt:  # asked twice: no last look
-            status = "interrupted"
+            status, self.was_interrupted = "interrupted", True
         if tally.w is None:
             tally.w, tally.primal = self.state.w, math.nan
         return Result(
