@@ -54,7 +54,10 @@ def convert(
     )
     if pair not in _CONVERSIONS:
         known = ", ".join(f"{a} to {b}" for a, b in _CONVERSIONS)
-        raise ValueError(f"{pair[0]} to {pair[1]} is no conversion there is. There are: {known}.")
+        hint = "" if format else f" If {file} is not {pair[0]}, --format says what it is."
+        raise ValueError(
+            f"{pair[0]} to {pair[1]} is no conversion there is. There are: {known}.{hint}"
+        )
     given = {"from": source, "to": target, "tag-column": tag_column, "separator": separator}
     given["strict"] = strict or None
     if pair[0] != "conll":

@@ -42,8 +42,12 @@ class Kind:
         """Refuse a file whose samples are of the wrong sort."""
         if is_sequence != self.is_sequence:
             sorts = {True: "sequences", False: "single samples"}
+            # CoNLL goes by names that other files have too.
+            is_text = is_sequence and ".txt" in path.name.lower()[-7:]
+            hint = " If it is no CoNLL file, --format says what it is." if is_text else ""
             raise ValueError(
                 f"{who} takes {sorts[self.is_sequence]}, but {path} holds {sorts[is_sequence]}."
+                + hint
             )
 
 
