@@ -28,7 +28,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from maxmargin import MultilabelSVM
 from maxmargin.datasets import load_mulan
-from maxmargin.estimators.thresholds import best_threshold
+from maxmargin.estimators.multilabel.thresholds import best_threshold
 
 RESULTS = Path(__file__).resolve().parent / "results"
 SELECTION = RESULTS / "label_surrogates_selection.json"

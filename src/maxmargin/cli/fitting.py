@@ -31,7 +31,7 @@ def new_estimator(
 ) -> Any:
     """Return the estimator that a script would make; what was not given is left to it."""
     import maxmargin
-    from maxmargin.estimators.settings import check_settings, resolve_cost
+    from maxmargin.training.settings import check_settings, resolve_cost
 
     given = {name: value for name, value in params.items() if value is not None}
     if given.get("normalize") == "none":
@@ -73,8 +73,8 @@ def sequence_scoring(estimator: Any, held_out: Batch) -> Any:
     else the accuracy of tokens, where the cost counts them.
     """
     from maxmargin.costs import Hamming
-    from maxmargin.estimators.chain_scores import looks_like_chunks
-    from maxmargin.estimators.settings import resolve_cost
+    from maxmargin.estimators.chain.scores import looks_like_chunks
+    from maxmargin.training.settings import resolve_cost
 
     if estimator.scoring is not None or not isinstance(resolve_cost(estimator.cost), Hamming):
         return estimator.scoring
@@ -91,7 +91,7 @@ def fit(
     scheme: str | None = None,
 ) -> None:
     """Fit, with progress on stderr."""
-    from maxmargin.estimators.settings import resolve_solver
+    from maxmargin.training.settings import resolve_solver
 
     if not quiet:
         tags = "" if scheme is None else f", tags in {scheme}"
@@ -137,7 +137,7 @@ def report(
     model: Model, batch: Batch, held_out: Batch | None, path: Path | None, as_json: bool
 ) -> None:
     """Print what was learnt."""
-    from maxmargin.estimators.scoring import measure_for, measure_title
+    from maxmargin.training.scoring import measure_for, measure_title
 
     estimator, result = model.estimator, model.estimator.result_
     found, scored = None, {}

@@ -62,7 +62,7 @@ KINDS: dict[str, Kind] = {
 
 def kind_called(name: str) -> Kind:
     """Return a kind by its name."""
-    from maxmargin.estimators.settings import unknown
+    from maxmargin.inputs.checks import unknown
 
     if name not in KINDS:
         raise unknown("kind", name, KINDS)

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from maxmargin.cli import console
-from maxmargin.cli.convert import convert
-from maxmargin.cli.demo import demo
-from maxmargin.cli.evaluate import evaluate
-from maxmargin.cli.info import info
-from maxmargin.cli.inspect_model import inspect_model
-from maxmargin.cli.predict import predict
-from maxmargin.cli.train import train
-from maxmargin.cli.warmup import warmup
+from maxmargin.cli.commands.convert import convert
+from maxmargin.cli.commands.demo import demo
+from maxmargin.cli.commands.evaluate import evaluate
+from maxmargin.cli.commands.info import info
+from maxmargin.cli.commands.inspect_model import inspect_model
+from maxmargin.cli.commands.predict import predict
+from maxmargin.cli.commands.train import train
+from maxmargin.cli.commands.warmup import warmup
 
 BAD_INPUT, INTERRUPTED = 2, 130
 

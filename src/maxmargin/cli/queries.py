@@ -78,7 +78,7 @@ def as_examples(batch: Batch, estimator: Any) -> tuple[Any, Any]:
     """Return labelled samples as the hooks of an estimator take them."""
     if not has_queries(estimator):
         return batch.X, batch.y
-    from maxmargin.estimators.queries import Queried
+    from maxmargin.inputs.queries import Queried
 
     return Queried(batch.X, batch.qid), batch.y
 
@@ -107,7 +107,7 @@ def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
     """
     from maxmargin import RankingSVM
     from maxmargin.costs import RANKING_COSTS
-    from maxmargin.estimators.settings import unknown
+    from maxmargin.inputs.checks import unknown
 
     given = {option: value for option, value in (("k", k), ("gain", gain)) if value is not None}
     if not given:
@@ -125,8 +125,8 @@ def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
 
 def check_ranking(estimator: Any) -> None:
     """Check the parameters that only rankings have, before a long file is read."""
-    from maxmargin.estimators.queries import check_normalization
-    from maxmargin.estimators.settings import check_number
+    from maxmargin.inputs.checks import check_number
+    from maxmargin.inputs.queries import check_normalization
 
     estimator._cost()
     check_number("relevant", estimator.relevant)

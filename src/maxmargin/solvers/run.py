@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from maxmargin._compiling import CompileWatch, compiling_watched
-from maxmargin.problem import Problem
-from maxmargin.solvers.base import Progress, Solver, State, check_finite
-from maxmargin.solvers.restore import restore
+from maxmargin.core.news import CompileWatch, compiling_watched
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.contract import Progress, Solver, State, check_finite
+from maxmargin.solvers.restore.snapshot import restore
 from maxmargin.solvers.result import Record, Result, relative
 
 

@@ -7,8 +7,8 @@ would cost half a second a function.
 
 from __future__ import annotations
 
-from maxmargin._compile import kernel
-from maxmargin.generic import conjugate, implements, order_value, psi, tilt
+from maxmargin.core.compile import kernel
+from maxmargin.core.contract import conjugate, implements, order_value, psi, tilt
 from maxmargin.surrogates import generalized, log, margin, micro_f1, prob, slack
 from maxmargin.surrogates.base import BuiltinSurrogate
 
