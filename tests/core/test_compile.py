@@ -1,7 +1,7 @@
 """The traps of compiling with a cache, each walked into.
 
 Most tests run a small script in new processes against a tiny package of the same shape as ours:
-the real ``_compile.py``, a generic function, a leaf kernel, a pass, two structures, and a user's
+the real ``compile.py``, a generic function, a leaf kernel, a pass, two structures, and a user's
 package.
 """
 
@@ -31,7 +31,8 @@ pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing 
 
 TINY = {
     "maxmargin/__init__.py": "",
-    "maxmargin/generic.py": """
+    "maxmargin/core/__init__.py": "",
+    "maxmargin/core/contract.py": """
 from numba.extending import overload
 TABLE = {}
 def value(data, i):
@@ -130,7 +131,7 @@ class Tiny:
         for name, text in TINY.items():
             self.write(name, text)
         for module in (_compile, _trust):
-            shutil.copy(module.__file__, root / "maxmargin" / Path(module.__file__).name)
+            shutil.copy(module.__file__, root / "maxmargin" / "core" / Path(module.__file__).name)
         (root / "script.py").write_text(SCRIPT)
 
     def write(self, name, text):
@@ -534,5 +535,5 @@ def test_add_source_adds_the_file_of_the_implementation(monkeypatch):
 
 def test_the_stamp_covers_our_kernels():
     files = {Path(file).relative_to(_compile._PACKAGE) for file in _compile._kernel_files()}
-    assert {Path("_compile.py"), Path("generic.py")} <= files
+    assert {Path("core/compile.py"), Path("core/dispatch.py")} <= files
     assert any(file.parts[0] == "inference" for file in files)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import maxmargin
 
-KERNEL_TESTS = ["test_inference_kernels.py", "test_inference_labels.py"]
+KERNEL_TESTS = ["test_kernels.py", "test_labels.py"]
 
 
 def test_kernels_stay_within_their_arrays(tmp_path):

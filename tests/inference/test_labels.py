@@ -1,6 +1,6 @@
 """Label set kernels, independent, listed and tree: against enumeration, workspaces exactly fit.
 
-test_inference_boundscheck.py runs this module once more with numba's bounds checks.
+test_boundscheck.py runs this module once more with numba's bounds checks.
 """
 
 from __future__ import annotations

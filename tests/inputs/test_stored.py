@@ -20,7 +20,7 @@ from maxmargin.persistence import read, write
 from maxmargin.solvers import SGD
 from maxmargin.training.partial import OnlineRun
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from fuzz.targets import (  # noqa: E402

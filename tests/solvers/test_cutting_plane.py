@@ -8,7 +8,7 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_solvers_bcfw import check_blocks
+from tests.solvers.test_bcfw import check_blocks
 
 from maxmargin.solvers import NSlack, OneSlack, run
 from maxmargin.solvers.cutting import one_slack, planes
