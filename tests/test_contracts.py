@@ -72,11 +72,19 @@ def fits(structure, surrogate, solver):
 TRIPLES = list(itertools.product(STRUCTURES, SURROGATES, SOLVERS))
 
 
+def is_quick(case):
+    """A programme takes milliseconds where a kernel takes microseconds: a few cases must do."""
+    if not case.structure.endswith("_program"):
+        return True
+    costs = {"margin": ("hamming", "zero_one"), "slack": ("hamming",), "micro_f1": ("hamming",)}
+    return case.solver == "bcfw" and case.cost in costs.get(case.surrogate, ())
+
+
 def fitting_cases(*surrogates):
     for structure, surrogate, solver in TRIPLES:
         if surrogate in surrogates and fits(structure, surrogate, solver):
-            for cost in fitting_costs(structure):
-                yield Case(structure, cost, surrogate, solver)
+            cases = (Case(structure, name, surrogate, solver) for name in fitting_costs(structure))
+            yield from filter(is_quick, cases)
 
 
 @pytest.mark.parametrize("case", list(fitting_cases("margin")), ids=str)
@@ -88,7 +96,7 @@ def test_what_fits_meets_the_contract(case):
     is_one_of_many = case.structure.startswith(("multilabel", "ranking"))
     compile = not is_one_of_many or (case.cost in ("hamming", "ap") and case.solver == "bcfw")
     problem = case.problem(compile=compile)
-    assert problem.is_compiled == (compile and case.structure != "user")
+    assert problem.is_compiled == (compile and isinstance(problem.view.data, tuple))
     is_exact = "convex" in SOLVERS[case.solver].needs
     check_solver(SOLVERS[case.solver](), problem, max_iter=2000 if is_exact else 200)
 
@@ -269,7 +277,7 @@ def test_costs_without_an_oracle_are_refused(structure, cost):
         check_cost_fits(problem.view.data, tables)
 
 
-# -- oracles beside `maximize` ----------------------------------------------------------------------
+# -- oracles beside `maximize` --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -279,7 +287,8 @@ def test_costs_without_an_oracle_are_refused(structure, cost):
 )
 def test_oracles_meet_the_contract(structure, cost, seed):
     view = tiny_problem(structure, cost, compile=False, seed=seed).view
-    check_oracles(view.data, view.cost, seed=seed)
+    is_program = structure.endswith("_program")  # milliseconds a call
+    check_oracles(view.data, view.cost, seed=seed, max_examples=2 if is_program else None)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +296,7 @@ def test_oracles_meet_the_contract(structure, cost, seed):
 )
 def test_oracles_of_micro_f1_meet_the_contract(structure):
     view = tiny_problem(structure, "hamming", "micro_f1", compile=False).view
-    check_oracles(view.data, view.cost)
+    check_oracles(view.data, view.cost, max_examples=2)
 
 
 class Angles(Agreement):

@@ -184,23 +184,25 @@ class Slopes:
 
     def __init__(self, listed: Listed, rounding: float) -> None:
         self.error = rounding * (1.0 + float(np.abs(listed.h).max(initial=0.0)))
-        self.H, self.g = 1.0 + listed.h, listed.g
+        self.base, self.g = 1.0 + listed.h, listed.g  # the slope is g / base
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.least = np.where(self.H > -self.error, self.g / (self.H + self.error), np.nan)
-            self.most = np.where(self.H > self.error, self.g / (self.H - self.error), np.inf)
+            self.least = np.where(
+                self.base > -self.error, self.g / (self.base + self.error), np.nan
+            )
+            self.most = np.where(self.base > self.error, self.g / (self.base - self.error), np.inf)
 
     def known(self) -> np.ndarray:
         """Return the slopes as they are computed, where there are any above 0."""
-        is_one = (self.H > self.error) & (self.g > 0.0)
-        return np.unique(self.g[is_one] / self.H[is_one])
+        is_one = (self.base > self.error) & (self.g > 0.0)
+        return np.unique(self.g[is_one] / self.base[is_one])
 
     def surely(self, low: float, high: float) -> np.ndarray:
         """Tell which outputs lie in an angle, whichever way the oracle rounds."""
-        return (self.H > self.error) & (self.least > low) & (self.most < high)
+        return (self.base > self.error) & (self.least > low) & (self.most < high)
 
     def maybe(self, low: float, high: float) -> np.ndarray:
         """Tell which outputs an oracle may take to lie in an angle."""
-        return (self.H > -self.error) & (self.most >= low) & (self.least <= high)
+        return (self.base > -self.error) & (self.most >= low) & (self.least <= high)
 
 
 def _ask_angle(
