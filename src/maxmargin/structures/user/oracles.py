@@ -10,7 +10,8 @@
 `constrained(x, w, y_true, tilt, low, high, is_closed, banned)`
                    an output of largest 1 + h + tilt * cost, h its score less that of y_true, among
                    those with 1 + h > 0 and low < cost / (1 + h) < high (<= high if is_closed) that
-                   are not in the list ``banned``; None where there is none
+                   are not in the list ``banned``; None where there is none. An output that lies on
+                   a bound up to rounding may count as in or out, but in every call alike
 `maximize(..., forbid=(), require=())` and `parts(y)`
                    as `maximize`, of the outputs that have none of the parts in ``forbid`` and all
                    of those in ``require``, two frozensets, None where there is none; and the parts
