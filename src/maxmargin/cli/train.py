@@ -189,7 +189,11 @@ def train(
         typer.Option(help="Hash features into so many columns.", rich_help_panel=options.COLUMNS),
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Write the run here now and then.", rich_help_panel=_RUN)
+        Path | None,
+        typer.Option(
+            help="Write the run here now and then, and at its end, Ctrl-C included.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     checkpoint_every: Annotated[
         int, typer.Option(help="Passes between two checkpoints.", rich_help_panel=_RUN)
