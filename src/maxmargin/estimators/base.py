@@ -22,7 +22,7 @@ from maxmargin.estimators.checkpoint import bind_callbacks, read_checkpoint
 from maxmargin.estimators.hooks import Hooks
 from maxmargin.estimators.path import PathResult, regularization_path
 from maxmargin.estimators.progress import ProgressLine
-from maxmargin.estimators.scoring import Measure, measure_for, single_eval_set
+from maxmargin.estimators.scoring import eval_measure, single_eval_set
 from maxmargin.estimators.settings import check_settings, generator, n_threads
 from maxmargin.estimators.training import Training
 from maxmargin.estimators.warm import Memory, Start, recall
@@ -167,7 +167,7 @@ class BaseSVM(Hooks, BaseEstimator):
             settings = self._suit(settings, training)
             lam = lam_from_C(float(self.C), training.n_examples)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
-            measure = Measure("", None) if eval_set is None else measure_for(self, *eval_set)
+            measure = eval_measure(self, eval_set)
             snapshot = None if resume is None else read_checkpoint(resume, self, problem, eval_set)
             start, state, w = None, None, None
             if self.warm_start:
@@ -299,7 +299,8 @@ class BaseSVM(Hooks, BaseEstimator):
         if self.patience is not None and eval_set is None:
             raise ValueError("patience needs an eval_set to look at; got eval_set=None.")
         if eval_set is not None and not (isinstance(eval_set, tuple) and len(eval_set) == 2):
-            raise TypeError(f"eval_set must be a pair (X, Y), got {type(eval_set).__name__}.")
+            n = f" of {len(eval_set)}" if isinstance(eval_set, tuple) else ""
+            raise TypeError(f"eval_set must be a pair (X, Y), got {type(eval_set).__name__}{n}.")
 
     def _adopt(self, result: Result) -> Self:
         self.result_ = result

@@ -1,6 +1,7 @@
 """Dense data in npz files: keys ``X``, ``y`` and, for sequences, ``offsets``.
 
-Sequences are stacked: sequence i is rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of X and y.
+Sequences are stacked: sequence i is rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of X and y. Where
+sequences are queries, ``qid[i]`` may be the number of query i.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from maxmargin.io.files import Source, source_name
 from maxmargin.io.replace import atomic_write
 from maxmargin.io.unpack import most_unpacked
 
-__all__ = ["cut", "read_npz", "stack", "write_npz"]
+__all__ = ["cut", "read_npz", "read_npz_queries", "stack", "write_npz"]
 
 #: The arrays of a file, and the kinds of `numpy.dtype` that each may have.
-_KINDS = {"X": "biuf", "y": "biufUS", "offsets": "biuf"}
+_KINDS = {"X": "biuf", "y": "biufUS", "offsets": "biuf", "qid": "iu"}
 
 
 def stack(
@@ -76,6 +77,8 @@ def write_npz(
     path: str | os.PathLike[str],
     X: NDArray[Any] | Sequence[Any],
     y: NDArray[Any] | Sequence[Any] | None = None,
+    *,
+    qid: NDArray[Any] | Sequence[int] | None = None,
 ) -> None:
     """Write dense samples, or sequences, with their labels; the file is replaced in one step.
 
@@ -86,6 +89,8 @@ def write_npz(
         A list makes a file of sequences.
     y : labels of the samples, list of sequences of labels, or None
         Numbers or strings.
+    qid : array of int of shape (n_sequences,) or None
+        The numbers of the queries, where sequences are queries; each stands for one.
 
     Examples
     --------
@@ -107,6 +112,8 @@ def write_npz(
         if y is not None:
             arrays["y"], ends = stack(y, "y")
             _check_same_lengths(arrays["offsets"], ends)
+    if qid is not None:
+        arrays["qid"] = np.asarray(qid)
     for key, array in arrays.items():
         if array.dtype == object:
             raise TypeError(f"{key} holds Python objects; expected numbers or strings.")
@@ -138,6 +145,11 @@ def _check(arrays: dict[str, NDArray[Any]], name: str) -> None:
         raise ValueError(f"{name}: X must have two axes, got shape {X.shape}.")
     if y is not None and (y.ndim == 0 or len(y) != len(X)):
         raise ValueError(f"{name}: y has shape {y.shape} but X has {len(X)} rows.")
+    qid = arrays.get("qid")
+    if qid is not None and (
+        offsets is None or qid.shape != (len(offsets) - 1,) or len(np.unique(qid)) < len(qid)
+    ):
+        raise ValueError(f"{name}: qid must have a number of its own for each sequence of X.")
     if offsets is None:
         return
     is_whole = offsets.ndim == 1 and len(offsets) >= 2 and np.issubdtype(offsets.dtype, np.integer)
@@ -183,11 +195,17 @@ def read_npz(source: Source) -> tuple[Any, Any]:
     >>> X.shape, y
     ((2, 2), array([1, 0]))
     """
+    return read_npz_queries(source)[:2]
+
+
+def read_npz_queries(source: Source) -> tuple[Any, Any, NDArray[np.int64] | None]:
+    """Samples and labels as :func:`read_npz` gives them, and the numbers of queries, or None."""
     name = source_name(source)
     arrays = read_arrays(source, _KINDS)
     _check(arrays, name)
-    X, y, offsets = arrays["X"], arrays.get("y"), arrays.get("offsets")
+    X, y, offsets, qid = (arrays.get(key) for key in _KINDS)
     if offsets is None:
-        return X, y
+        return X, y, None
     offsets = offsets.astype(np.int64)
-    return cut(X, offsets), None if y is None else cut(y, offsets)
+    numbers = None if qid is None else qid.astype(np.int64)
+    return cut(X, offsets), None if y is None else cut(y, offsets), numbers
