@@ -241,8 +241,8 @@ def train(
         given = {"labels": labels, "pairwise": pairwise, "inference": inference}
         _refuse(given, "label sets (`train multilabel`)", kind)
     if not chosen.has_queries:
-        given = {"k": k, "gain": gain, "zeros": zeros, **own}
-        _refuse(given, "rankings (`train ranking`)", kind)
+        of_queries = {"k": k, "gain": gain, "zeros": zeros, **own}
+        _refuse(of_queries, "rankings (`train ranking`)", kind)
     check_target("--model", model, file, dev, checkpoint)
     check_target("--checkpoint", checkpoint, file, dev)
     params = {

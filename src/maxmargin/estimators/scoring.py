@@ -73,13 +73,13 @@ def eval_measure(estimator: Any, eval_set: tuple[Any, Any] | None) -> Measure:
     if eval_set is None:
         return Measure("", None)
     with _about_eval_set():
-        name, score = measure_for(estimator, *eval_set)
+        found: Any = measure_for(estimator, *eval_set)
 
     def named_score(w: np.ndarray) -> float:
         with _about_eval_set():
-            return score(w)
+            return float(found.score(w))
 
-    return Measure(name, named_score)
+    return Measure(found.name, named_score)
 
 
 @contextmanager

@@ -145,12 +145,8 @@ def _check(arrays: dict[str, NDArray[Any]], name: str) -> None:
         raise ValueError(f"{name}: X must have two axes, got shape {X.shape}.")
     if y is not None and (y.ndim == 0 or len(y) != len(X)):
         raise ValueError(f"{name}: y has shape {y.shape} but X has {len(X)} rows.")
-    qid = arrays.get("qid")
-    if qid is not None and (
-        offsets is None or qid.shape != (len(offsets) - 1,) or len(np.unique(qid)) < len(qid)
-    ):
-        raise ValueError(f"{name}: qid must have a number of its own for each sequence of X.")
     if offsets is None:
+        _check_queries(arrays.get("qid"), 0, name)
         return
     is_whole = offsets.ndim == 1 and len(offsets) >= 2 and np.issubdtype(offsets.dtype, np.integer)
     # Neighbours are compared, not subtracted: a difference of unsigned numbers is never below 0.
@@ -163,6 +159,16 @@ def _check(arrays: dict[str, NDArray[Any]], name: str) -> None:
         raise ValueError(
             f"{name}: offsets must be whole numbers that rise from 0 to the {len(X)} rows of X."
         )
+    _check_queries(arrays.get("qid"), len(offsets) - 1, name)
+
+
+def _check_queries(qid: NDArray[Any] | None, n_sequences: int, name: str) -> None:
+    if qid is None:
+        return
+    if n_sequences == 0 or qid.shape != (n_sequences,) or len(np.unique(qid)) < n_sequences:
+        raise ValueError(f"{name}: qid must have a number of its own for each sequence of X.")
+    if int(qid.max()) > np.iinfo(np.int64).max:
+        raise ValueError(f"{name}: qid holds {qid.max()}, which is beyond int64.")
 
 
 def read_npz(source: Source) -> tuple[Any, Any]:
@@ -203,7 +209,7 @@ def read_npz_queries(source: Source) -> tuple[Any, Any, NDArray[np.int64] | None
     name = source_name(source)
     arrays = read_arrays(source, _KINDS)
     _check(arrays, name)
-    X, y, offsets, qid = (arrays.get(key) for key in _KINDS)
+    X, y, offsets, qid = arrays["X"], arrays.get("y"), arrays.get("offsets"), arrays.get("qid")
     if offsets is None:
         return X, y, None
     offsets = offsets.astype(np.int64)
