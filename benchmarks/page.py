@@ -102,8 +102,8 @@ crash, a hang, more memory than the limit, or an error of another kind than a re
 
 SURROGATES = """## Label sets: which surrogate
 
-Micro-F1 on the test part; [label sets](label-sets.md) has the other measures. Not measured: pairs on
-Bibtex and Delicious, where choosing C takes some ten trainings for each surrogate and one takes
+Micro-F1 on the test part; [label sets](label-sets.md) has the other measures. Not measured: pairs
+on Bibtex and Delicious, where choosing C takes some ten trainings for each surrogate and one takes
 minutes (see "Many labels"); a tree of pairs on Yeast; the cost f1 with pairs, for which only small
 sets have an oracle, and on Delicious, some of whose true sets are empty, which that cost refuses.
 Bibtex and Delicious are trained for a few passes, Delicious on 2000 of its 12920 rows.
