@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import random as random_sparse
 
 from maxmargin.io import read_npz, read_svmlight, write_npz, write_svmlight
-from maxmargin.io.npz import cut, stack
+from maxmargin.io.npz import cut, read_npz_queries, stack
 
 
 def test_svmlight_round_trip(tmp_path, rng):
@@ -148,3 +148,33 @@ def test_bad_npz_files_are_named(tmp_path):
     np.save(tmp_path / "one.npy", np.eye(2))
     with pytest.raises(ValueError, match="it is a single array"):
         read_npz(tmp_path / "one.npy")
+
+
+def test_npz_keeps_the_numbers_of_queries(tmp_path):
+    path = tmp_path / "queries.npz"
+    X, y = [np.zeros((2, 3)), np.ones((1, 3))], [[0, 1], [2]]
+    write_npz(path, X, y, qid=[70, 7])
+    back, grades, qid = read_npz_queries(path)
+    assert qid.tolist() == [70, 7] and qid.dtype == np.int64
+    assert [part.tolist() for part in grades] == y and len(back) == 2
+    assert len(read_npz(path)) == 2
+    write_npz(path, X, y)
+    assert read_npz_queries(path)[2] is None
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"offsets": [0, 2, 3], "qid": [1]}, "qid must have a number of its own for each sequence"),
+        ({"offsets": [0, 2, 3], "qid": [1, 1]}, "qid must have a number of its own"),
+        ({"offsets": [0, 2, 3], "qid": [[1], [2]]}, "qid must have a number of its own"),
+        ({"qid": [1, 2, 3]}, "qid must have a number of its own"),
+        ({"offsets": [0, 2, 3], "qid": [0.5, 1.0]}, "qid.npy: it holds"),
+        ({"offsets": [0, 2, 3], "qid": np.array([1, 2**64 - 1], dtype=np.uint64)}, "beyond int64"),
+    ],
+)
+def test_numbers_of_queries_are_checked(tmp_path, arrays, message):
+    path = tmp_path / "bad.npz"
+    np.savez(path, X=np.ones((3, 2)), y=np.zeros(3), **arrays)
+    with pytest.raises(ValueError, match=message):
+        read_npz(path)

@@ -43,7 +43,7 @@ from maxmargin.core.contract import (
     profile_output,
     profile_room,
 )
-from maxmargin.structures.user.data import Box, OwnCost, UserData, read_only
+from maxmargin.structures.user.data import Box, OwnCost, UserData, ask_maximize, read_only
 
 OPTIONAL = ("k_best", "constrained", "profile")
 
@@ -174,14 +174,8 @@ def _output_parts(data, i, outputs, at):
 def _maximize_within(data, cost, i, theta, score_scale, cost_scale, forbid, require, outputs, at):
     # A structure that cannot require is never asked to.
     limits = {"forbid": forbid, "require": require} if require else {"forbid": forbid}
-    y = data.structure.maximize(
-        data.X[i],
-        read_only(theta.w),
-        data.truths[i].value,
-        float(score_scale * theta.scale),
-        float(cost_scale),
-        **limits,
-    )
+    x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
+    y = ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale, **limits)
     if y is None:
         return False
     outputs[at] = Box(y)
