@@ -9,7 +9,8 @@ import numba
 import numpy as np
 import pytest
 
-from maxmargin.inference import chain, classes
+from maxmargin.inference.chain import public as chain
+from maxmargin.inference.classes import public as classes
 from maxmargin.testing import enumerate as brute
 
 BOUNDSCHECK = bool(numba.config.BOUNDSCHECK)
