@@ -68,7 +68,8 @@ class ListedPotentials(NamedTuple):
     cross: Any  # (2^(n_labels - 1),)
     costs: Any  # (2^n_labels,)
     levels: Any  # (2, 2^n_labels) int8
-    listed_for: Any  # (1,) int64: where the cost lies that scores and costs are listed for
+    prices: Any  # (1 + n_labels,): what `tell_prices` says of a cost
+    listed_for: Any  # (1 + n_labels,): that of the cost that scores and costs are listed for
 
 
 @implements(workspace, ListedLabels)
@@ -84,28 +85,63 @@ def _workspace(data):
         np.zeros(2 ** (m - 1)),
         np.zeros(2**m),
         np.zeros((2, 2**m), dtype=np.int8),
-        np.zeros(1, dtype=np.int64),
+        np.zeros(1 + m),
+        np.zeros(1 + m),
     )
 
 
 @implements(potentials, ListedLabels)
 def _potentials(data, i, w, scale, theta):
     fill_potentials(data, i, w, scale, theta)
-    theta.listed_for[0] = 0
+    theta.listed_for[0] = 0.0  # for no cost
+
+
+@generic
+def tell_prices(cost, data, i, prices):
+    """Fill prices with all that the list of example i depends on: two costs are told apart by it.
+
+    By value: an address may be that of another cost by now. prices[0] is a number above 0 for the
+    type of cost; the other cells are one for each label, 0 where the cost has no use for them.
+    """
+
+
+@implements(tell_prices, LabelCost)
+def _tell_prices(cost, data, i, prices):
+    prices[0] = 1.0
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        prices[1 + j] = cost.scale[i] * cost.price[j, truth] if truth >= 0 else 0.0
+
+
+@implements(tell_prices, WholeCost)
+def _tell_prices_whole(cost, data, i, prices):
+    prices[:] = 0.0
+    prices[0], prices[1] = 2.0, cost.price[i]
+
+
+@implements(tell_prices, F1Cost)
+def _tell_prices_f1(cost, data, i, prices):
+    prices[:] = 0.0
+    prices[0], prices[1] = 3.0, cost.price[i]
+
+
+@implements(tell_prices, MicroF1Cost)
+def _tell_prices_micro_f1(cost, data, i, prices):
+    prices[:] = 0.0
+    prices[0], prices[1] = 4.0, cost.scale[i]
 
 
 @generic
 def list_costs(cost, data, i, theta):
-    """Fill theta.costs for all label sets, and add to theta.augmented what is `shift`."""
+    """Fill theta.costs for all label sets, and add to theta.augmented what is `shift`.
+
+    theta.prices is what `tell_prices` says of the cost.
+    """
 
 
 @implements(list_costs, LabelCost)
 def _list_costs(cost, data, i, theta):
-    prices = theta.cross[: data.n_labels]  # room that is needed only later; 2^(m - 1) >= m
-    for j in range(data.n_labels):
-        truth = data.labels[i, j]
-        prices[j] = cost.scale[i] * cost.price[j, truth] if truth >= 0 else 0.0
-    all_costs(prices, data.labels[i], theta.costs)
+    all_costs(theta.prices[1:], data.labels[i], theta.costs)
 
 
 @implements(list_costs, WholeCost)
@@ -148,14 +184,17 @@ def _list_costs_micro_f1(cost, data, i, theta):
 def list_sets(data, cost, i, theta):
     """List scores and costs of all label sets; return the mask of the truth."""
     m = data.n_labels
-    place = np.int64(cost[0].ctypes.data)
-    if theta.listed_for[0] != place:
+    tell_prices(cost, data, i, theta.prices)
+    is_listed = True
+    for k in range(m + 1):
+        is_listed = is_listed and theta.listed_for[k] == theta.prices[k]
+    if not is_listed:
         for j in range(m):
             theta.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
         list_costs(cost, data, i, theta)
         fill_pairs(data.graph.edges, theta.pair, theta.matrix)
         all_scores(theta.augmented, theta.matrix, theta.scores, theta.cross)
-        theta.listed_for[0] = place
+        theta.listed_for[:] = theta.prices
     return labels_to_mask(data.labels[i], m)
 
 
