@@ -564,7 +564,7 @@ def test_svmlight_called_txt_is_hinted_at(refused, folder, capsys):
 
 
 def test_qid_that_classes_ignore_is_told_of(folder, capsys):
-    (folder / "queries.svm").write_text("0 qid:1 1:1\n1 qid:1 2:1\n0 qid:2 1:2\n")
+    (folder / "queries.svm").write_text("# q\n0 qid:1 1:1\n1 qid:1 2:1\n0 qid:2 1:2\n")
     assert run(["train", "multiclass", "queries.svm"]) == 0
     assert "queries.svm has qid, which `train multiclass` ignores" in capsys.readouterr().err
     assert run(["train", "multiclass", "queries.svm", "-q"]) == 0

@@ -173,7 +173,7 @@ def _read_svmlight(path: Path, kind: Kind) -> tuple[Reader, Batch]:
     if not is_zero_based:
         X = X[:, 1:]
     reader = SvmlightReader(zero_based=is_zero_based, multilabel=multilabel)
-    has_qid = " qid:" in first_line(source).partition("#")[0].replace("\t", " ")
+    has_qid = any(word.startswith("qid:") for word in first_line(source).split())
     return reader, Batch(path, X, y, False, ignores_qid=has_qid)
 
 

@@ -262,11 +262,11 @@ def _is_of(value: Any, wanted: str) -> bool:
 
 
 def first_line(source: Source, longest: int | None = None) -> str:
-    """Return the first line of a text file that holds something."""
+    """Return the first line of a text file that holds more than a comment, without its comment."""
     from maxmargin.io.files import numbered_lines
 
-    lines = numbered_lines(source, longest)
-    return next((line.strip() for _, line in lines if line.strip()), "")
+    lines = (line.partition("#")[0].strip() for _, line in numbered_lines(source, longest))
+    return next(filter(None, lines), "")
 
 
 _FEATURE = re.compile(r"(qid|\d+):\S+")
@@ -285,7 +285,7 @@ def svmlight_hint(source: Source) -> str:
     ''
     """
     try:
-        features = first_line(source, _LONGEST).partition("#")[0].split()[1:]
+        features = first_line(source, _LONGEST).split()[1:]
     except ValueError:  # no text that could be read at all
         return ""
     if not features or not all(map(_FEATURE.fullmatch, features)):
