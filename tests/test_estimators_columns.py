@@ -78,7 +78,9 @@ def test_steps_are_quantiles_and_spare_zeros(form):
     for column, j, edge in zip(made.T, columns.stepped, columns.edges, strict=True):
         values = dense(rows)[:, j]
         levels = np.quantile(values[values != 0], [1 / 6, 3 / 6, 5 / 6], method="lower")
-        assert any((level < edge) and not ((values > level) & (values < edge)).any() for level in levels)
+        assert any(
+            (level < edge) and not ((values > level) & (values < edge)).any() for level in levels
+        )
         assert np.array_equal(column, values > edge if edge >= 0 else values <= edge)
         assert 0.05 <= column.mean() <= 0.95 and not column[values == 0].any()
     assert 3 not in columns.stepped, "it is zero everywhere"

@@ -182,7 +182,9 @@ class Columns:
         stepped = arrays.take("columns_stepped", (None,), np.int64, 0, n_features)
         edges = arrays.take("columns_edges", (len(stepped),))
         if len(stepped) > MOST_STEPS * n_features or not _are_in_order(stepped, edges):
-            raise ValueError("arrays 'columns_stepped' and 'columns_edges' must list steps in order")
+            raise ValueError(
+                "arrays 'columns_stepped' and 'columns_edges' must list steps in order"
+            )
         return cls(missing, n_features, n_missing, fill, *added, stepped, edges)
 
 
