@@ -4,8 +4,8 @@ Missing values are NaN. What fills them is learnt from the training rows. A feat
 fit gets, with missing="indicator", a column that is 1 where its value is missing. With
 zeros="indicator" a feature that is often zero gets a column that is 1 where it is not: in rows of
 counts and matches a zero means that there was nothing to measure, which a weight on the value
-cannot tell from a small value. With steps a feature also gets columns that are 1 where its value lies
-beyond some of its quantiles: their weights make a staircase of the feature, as a sum of stumps does.
+cannot tell from a small value. With steps a feature also gets columns that are 1 where its value
+lies beyond some of its quantiles: with weights they make a staircase, as a sum of stumps does.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Columns:
         columns come behind the features, in this order.
     stepped : int64 array of shape (n_steps,)
     edges : float64 array of shape (n_steps,)
-        The features that have steps, and where: a column, behind all others, is 1 where the value of
-        feature ``stepped[s]`` is above ``edges[s]``, or for a negative edge not above it. So it is
-        0 where the value is 0, and sparse rows stay sparse.
+        The features that have steps, and where: a column, behind all others, is 1 where the value
+        of feature ``stepped[s]`` is above ``edges[s]``, or for a negative edge not above it. So it
+        is 0 where the value is 0, and sparse rows stay sparse.
     """
 
     missing: str

@@ -88,8 +88,8 @@ class RankingSVM(RowInputs, BaseSVM):
         at least a tenth of the training rows, not zero in at least a tenth, and has several
         values besides.
     steps : int from 0 to 20
-        How many steps a feature may have: columns that are 1 where its value is beyond a quantile of
-        its values, zeros left aside, wherever at least a twentieth of the training rows lies on
+        How many steps a feature may have: columns that are 1 where its value is beyond a quantile
+        of its values, zeros left aside, wherever at least a twentieth of the training rows lies on
         either side. The score is then a line with steps in each feature, where trees have steps
         alone. Beside a feature a step counts as a tenth, so that C need not be smaller.
     approximate : bool
@@ -111,8 +111,7 @@ warm_start, callbacks, verbose
     ----------
     coef_ : ndarray of shape (n_columns,)
         Weights of the features, in the units that they came in, and behind them of the columns that
-        `missing`, `zeros` and `steps` added; `get_feature_names_out` names them all. Of data without gaps
-        and zeros the features alone.
+        `missing`, `zeros` and `steps` added; `get_feature_names_out` names them all.
     columns_ : Columns
         How many values were missing, in which features, what was done, and which columns there are.
     n_skipped_ : int
