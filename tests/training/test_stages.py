@@ -42,7 +42,7 @@ def draw(seed, n_queries=3, n_documents=6, n_features=3, shift=2.0):
 
 def ranker(**options):
     given = {"C": 3.0, "cost": "ap", "tol": 1e-7, "approximate": True, "keep": 1.0}
-    return RankingSVM(**{**given, "normalize": None, "random_state": 0, **options})
+    return RankingSVM(**{**given, "normalize": None, "steps": 0, "random_state": 0, **options})
 
 
 def reduced_problem(model, X, y):

@@ -32,6 +32,7 @@ class RowInputs:
     hashing: int | None
     missing: str = "error"
     zeros: str = "value"
+    steps: int = 0
     n_features_in_: int
     features_: FeatureTable | None
     columns_: Columns
@@ -74,13 +75,13 @@ class RowInputs:
         return check(matrix, allow_nan=self._allows_nan())
 
     def _allows_nan(self) -> bool:
-        check_columns(self.missing, self.zeros)
+        check_columns(self.missing, self.zeros, self.steps)
         return self.missing != "error"
 
     def _columned(self, rows: Any, reset: bool) -> Any:
         """Return validated rows with gaps filled and columns added, as weights see them."""
         if reset:
-            self.columns_ = Columns.learn(rows, self.missing, self.zeros)
+            self.columns_ = Columns.learn(rows, self.missing, self.zeros, self.steps)
         return self.columns_.transform(rows)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -46,6 +46,10 @@ from maxmargin.training.path import PathResult
 from maxmargin.training.scoring import single_eval_set
 from maxmargin.training.settings import Settings, n_threads, resolve
 
+#: What a step is in the problem that is solved, where a feature's largest value is 1. There are
+#: several times as many steps as features, and at height 1 they would need a much smaller C.
+STEP_HEIGHT = 0.1
+
 
 @register
 class RankingSVM(RowInputs, BaseSVM):
@@ -85,6 +89,11 @@ class RankingSVM(RowInputs, BaseSVM):
         "indicator" adds a column, 1 where a feature is not zero, for each feature that is zero in
         at least a tenth of the training rows, not zero in at least a tenth, and has several
         values besides.
+    steps : int from 0 to 20
+        How many steps a feature may have: columns that are 1 where its value is beyond a quantile
+        of its values, zeros left aside, wherever at least a twentieth of the training rows lies on
+        either side. The score is then a line with steps in each feature, where trees have steps
+        alone. Beside a feature a step counts as a tenth, so that C need not be smaller.
     approximate : bool
         True learns average precision in two stages: a binary SVM first tells which samples are
         easy, with a margin of at least 1; these are held there, and the loss is of the rankings of
@@ -104,8 +113,7 @@ warm_start, callbacks, verbose
     ----------
     coef_ : ndarray of shape (n_columns,)
         Weights of the features, in the units that they came in, and behind them of the columns that
-        `missing` and `zeros` added; `get_feature_names_out` names them all. Of data without gaps
-        and zeros the features alone.
+        `missing`, `zeros` and `steps` added; `get_feature_names_out` names them all.
     columns_ : Columns
         How many values were missing, in which features, what was done, and which columns there are.
     n_skipped_ : int
@@ -157,6 +165,7 @@ warm_start, callbacks, verbose
         normalize: str | None = "maxabs",
         missing: str = "indicator",
         zeros: str = "indicator",
+        steps: int = 5,
         approximate: bool = False,
         keep: float = 0.5,
         min_count: int = 1,
@@ -188,6 +197,7 @@ warm_start, callbacks, verbose
         self.normalize = normalize
         self.missing = missing
         self.zeros = zeros
+        self.steps = steps
         self.approximate = approximate
         self.keep = keep
         self.min_count = min_count
@@ -346,6 +356,8 @@ warm_start, callbacks, verbose
             self._has_qid = queries.has_qid
             n_columns = rows.shape[1]
             self._scale = largest_values(rows) if self.normalize == "maxabs" else np.ones(n_columns)
+            n_steps = len(self.columns_.stepped)
+            self._scale[n_columns - n_steps :] /= STEP_HEIGHT
         return queries, rows
 
     def _warn_of_one_query(self, queries: Queries) -> None:
@@ -514,7 +526,7 @@ warm_start, callbacks, verbose
         FeatureTable(self.min_count, self.hashing)
         check_number("relevant", self.relevant)
         check_normalization(self.normalize)
-        check_columns(self.missing, self.zeros)
+        check_columns(self.missing, self.zeros, self.steps)
         self._check_stages(self._cost())
 
 
