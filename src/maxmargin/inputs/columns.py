@@ -37,7 +37,11 @@ def check_columns(missing: Any, zeros: Any = "value", steps: Any = 0) -> None:
     for name, value, known in (("missing", missing, MISSING), ("zeros", zeros, ZEROS)):
         if not isinstance(value, str) or value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
-    if isinstance(steps, bool) or not isinstance(steps, Integral) or not 0 <= steps <= MOST_STEPS:
+    if (
+        isinstance(steps, bool)
+        or not isinstance(steps, Integral)
+        or not 0 <= int(steps) <= MOST_STEPS
+    ):
         raise ValueError(f"steps must be a whole number from 0 to {MOST_STEPS}, got {steps!r}.")
 
 
@@ -185,7 +189,8 @@ class Columns:
             raise ValueError(
                 "arrays 'columns_stepped' and 'columns_edges' must list steps in order"
             )
-        return cls(missing, n_features, n_missing, fill, *added, stepped, edges)
+        gaps, presence = added
+        return cls(missing, n_features, n_missing, fill, gaps, presence, stepped, edges)
 
 
 _NONE = np.zeros(0, dtype=np.int64)
