@@ -49,6 +49,9 @@ N_SHARDS = 4
 #: Differences that are printed, of each kind and structure, unless --all is given.
 SHOWN = 8
 
+#: Columns of the table; the last counts what both trees refuse, which is no case.
+COLUMNS = (*VERDICTS, "(unfit)")
+
 
 # -- trees ---------------------------------------------------------------------------------------
 
@@ -194,19 +197,18 @@ def report(
     """Print one line per structure, and what is not equal."""
     table = Table(title="golden cases")
     table.add_column("structure")
-    for kind in VERDICTS:
+    for kind in COLUMNS:
         table.add_column(kind, justify="right")
     total: Counter[str] = Counter()
     for structure in dict.fromkeys(case.structure for case in cases):
         counts = Counter(
-            verdicts[case.name].kind
+            verdicts[case.name].kind if case.name in verdicts else COLUMNS[-1]
             for case in cases
-            if case.structure == structure and case.name in verdicts
+            if case.structure == structure
         )
-        if counts:
-            table.add_row(structure, *(str(counts[kind] or "") for kind in VERDICTS))
-            total += counts
-    table.add_row("all", *(str(total[kind]) for kind in VERDICTS), style="bold")
+        table.add_row(structure, *(str(counts[kind] or "") for kind in COLUMNS))
+        total += counts
+    table.add_row("all", *(str(total[kind]) for kind in COLUMNS), style="bold")
     shown: Counter[tuple[str, str]] = Counter()
     for case in cases:
         verdict = verdicts.get(case.name, Verdict("equal"))
