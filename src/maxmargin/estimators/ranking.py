@@ -85,7 +85,7 @@ class RankingSVM(RowInputs, BaseSVM):
         some at fit, which is 1 where it is missing; "zero" puts zeros, "error" refuses them.
     zeros : {"indicator", "value"}
         "indicator" adds a column, 1 where a feature is not zero, for each feature that is zero in
-        at least a tenth of the training rows, not zero in at least a tenth, and has several
+        at least a twentieth of the training rows, not zero in at least as many, and has several
         values besides.
     steps : int from 0 to 20
         How many steps a feature may have: columns that are 1 where its value is beyond a quantile
