@@ -23,11 +23,9 @@ from maxmargin.inputs.stored import Arrays, Fields
 #: What may be done about missing values, and about zeros.
 MISSING = ("indicator", "mean", "zero", "error")
 ZEROS = ("indicator", "value")
-#: A column for zeros is added where at least this share of rows is zero, and this share is not.
-ZERO_SHARE = 0.1
-#: A column for a step is added where at least this share of rows lies on either side of it.
-STEP_SHARE = 0.05
-#: More steps than this for one feature would have less than STEP_SHARE of the rows between them.
+#: A column for zeros or a step is added where at least this share of rows is on either side.
+LEAST_SHARE = 0.05
+#: More steps than this for one feature would have less than that share of the rows between them.
 MOST_STEPS = 20
 _ARRAYS = ("n_missing", "fill", "gaps", "presence", "stepped", "edges")
 
@@ -246,7 +244,7 @@ def _often_zero(rows: Any, n_missing: np.ndarray) -> np.ndarray:
             high = np.maximum(high, np.where(is_present, chunk, -np.inf).max(axis=0))
             low = np.minimum(low, np.where(is_present, chunk, np.inf).min(axis=0))
     n_zero = rows.shape[0] - n_present - n_missing
-    least = max(ZERO_SHARE * rows.shape[0], 1.0)
+    least = max(LEAST_SHARE * rows.shape[0], 1.0)
     return np.flatnonzero((n_zero >= least) & (n_present >= least) & (high > low))
 
 
@@ -281,7 +279,7 @@ def _steps(rows: Any, n_steps: int) -> tuple[np.ndarray, np.ndarray]:
     if n_steps and rows.shape[0]:
         by_column = rows.tocsc() if sp.issparse(rows) else rows
         levels = (np.arange(n_steps) + 0.5) / n_steps
-        least = max(STEP_SHARE * rows.shape[0], 1.0)
+        least = max(LEAST_SHARE * rows.shape[0], 1.0)
         for j in range(rows.shape[1]):
             values = np.sort(_values(by_column, j))
             if len(values) < least:

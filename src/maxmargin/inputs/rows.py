@@ -81,8 +81,12 @@ class RowInputs:
     def _columned(self, rows: Any, reset: bool) -> Any:
         """Return validated rows with gaps filled and columns added, as weights see them."""
         if reset:
-            self.columns_ = Columns.learn(rows, self.missing, self.zeros, self.steps)
+            self.columns_ = Columns.learn(rows, self.missing, self.zeros, self._n_steps())
         return self.columns_.transform(rows)
+
+    def _n_steps(self) -> int:
+        """Return how many steps a feature may have."""
+        return self.steps
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of `coef_`: features first, then columns added to them.

@@ -87,13 +87,14 @@ class RankingSVM(RowInputs, BaseSVM):
         some at fit, which is 1 where it is missing; "zero" puts zeros, "error" refuses them.
     zeros : {"indicator", "value"}
         "indicator" adds a column, 1 where a feature is not zero, for each feature that is zero in
-        at least a tenth of the training rows, not zero in at least a tenth, and has several
+        at least a twentieth of the training rows, not zero in at least as many, and has several
         values besides.
     steps : int from 0 to 20
         How many steps a feature may have: columns that are 1 where its value is beyond a quantile
         of its values, zeros left aside, wherever at least a twentieth of the training rows lies on
         either side. The score is then a line with steps in each feature, where trees have steps
-        alone. Beside a feature a step counts as a tenth, so that C need not be smaller.
+        alone. Beside a feature a step counts as a tenth, and so does a column of `zeros`, so that
+        C need not be smaller. There are none where `normalize` goes by query.
     approximate : bool
         True learns average precision in two stages: a binary SVM first tells which samples are
         easy, with a margin of at least 1; these are held there, and the loss is of the rankings of
@@ -356,9 +357,15 @@ warm_start, callbacks, verbose
             self._has_qid = queries.has_qid
             n_columns = rows.shape[1]
             self._scale = largest_values(rows) if self.normalize == "maxabs" else np.ones(n_columns)
-            n_steps = len(self.columns_.stepped)
-            self._scale[n_columns - n_steps :] /= STEP_HEIGHT
+            if self._n_steps():
+                # A column for zeros is the first step.
+                first = n_columns - len(self.columns_.stepped) - len(self.columns_.presence)
+                self._scale[first:] /= STEP_HEIGHT
         return queries, rows
+
+    def _n_steps(self) -> int:
+        # Quantiles over all queries say nothing of features that are normalised within each.
+        return 0 if self.normalize in ("standard", "minmax") else int(self.steps)
 
     def _warn_of_one_query(self, queries: Queries) -> None:
         """Say that rows are taken as one query where training rows had a qid, and these have none.
