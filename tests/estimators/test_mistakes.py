@@ -150,7 +150,7 @@ def test_a_measure_that_is_no_cost_hints_at_one(name, hint):
 
 def test_a_warm_start_on_other_data_keeps_the_weights_of_features_as_they_came(monkeypatch):
     """The unit of a feature is its largest value, so other data have other units."""
-    model = RankingSVM(solver="sgd", warm_start=True, random_state=0, max_iter=3)
+    model = RankingSVM(solver="sgd", steps=0, warm_start=True, random_state=0, max_iter=3)
     before = model.fit(ROWS, CLASSES).coef_.copy()
     starts, start = [], SOLVERS["sgd"].start
     monkeypatch.setattr(
@@ -164,7 +164,7 @@ def test_a_warm_start_on_other_data_keeps_the_weights_of_features_as_they_came(m
 
 
 def test_units_too_far_apart_start_anew():
-    model = RankingSVM(warm_start=True, random_state=0).fit(1e-140 * ROWS, CLASSES)
+    model = RankingSVM(steps=0, warm_start=True, random_state=0).fit(1e-140 * ROWS, CLASSES)
     with pytest.warns(UserWarning, match="scales of the features differ too much"):
         model.fit(1e170 * ROWS[:, ::-1], CLASSES)
     assert model.result_.status == "converged"

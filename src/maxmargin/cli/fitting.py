@@ -38,7 +38,7 @@ def new_estimator(
         given["normalize"] = None
     callbacks = None if checkpoint is None else [maxmargin.Checkpoint(checkpoint, every)]
     learner = getattr(maxmargin, kind.estimator)
-    for option in ("missing", "zeros"):
+    for option in ("missing", "zeros", "steps"):
         if option in given and option not in learner._get_param_names():
             raise ValueError(
                 f"--{option} is not for {kind.estimator}, which has no such parameter."

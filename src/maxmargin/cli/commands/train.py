@@ -178,6 +178,14 @@ def train(
             rich_help_panel=options.RANKINGS,
         ),
     ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help="Columns that say where a feature is beyond a quantile of its values, at most so "
+            "many per feature; else 5.",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
     template: Annotated[
         str | None,
         typer.Option(
@@ -241,7 +249,7 @@ def train(
         given = {"labels": labels, "pairwise": pairwise, "inference": inference}
         _refuse(given, "label sets (`train multilabel`)", kind)
     if not chosen.has_queries:
-        of_queries = {"k": k, "gain": gain, "zeros": zeros, **own}
+        of_queries = {"k": k, "gain": gain, "zeros": zeros, "steps": steps, **own}
         _refuse(of_queries, "rankings (`train ranking`)", kind)
     check_target("--model", model, file, dev, checkpoint)
     check_target("--checkpoint", checkpoint, file, dev)
@@ -265,6 +273,7 @@ def train(
         "inference": inference,
         "missing": missing,
         "zeros": zeros,
+        "steps": steps,
         **own,
     }
     estimator = new_estimator(chosen, params, checkpoint, checkpoint_every)
