@@ -204,7 +204,7 @@ def test_the_optimum_does_not_depend_on_how_features_are_held(structure, feature
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_threads_change_nothing(solver, monkeypatch):
-    monkeypatch.setattr("maxmargin.core.problem.CHUNK", 1)
+    monkeypatch.setattr("maxmargin.core.workers.CHUNK", 1)
     needs = SOLVERS[solver].needs
     structure = "chain" if structure_fits(STRUCTURES["chain"], needs) else "multiclass"
     ends = [

@@ -10,7 +10,6 @@ regularisation and the counting, and computes primal values, on several threads 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,22 +28,12 @@ from maxmargin.core.contract import (
     workspace,
 )
 from maxmargin.core.precision import Precision, measure
-
-#: Examples a chunk of a batch oracle, fewer where their outputs have many cells. The number of
-#: threads has no say in it, so that it never changes a result.
-CHUNK = 256
-CHUNK_CELLS = 1 << 14
+from maxmargin.core.workers import Workers, cut, small_chunk
 
 #: Operations, about, that one compiled call may take: between two calls an interrupt is seen, and
 #: the clock is looked at. No call visits more than `STRIDE` examples.
 STRIDE_WORK = 1 << 26
 STRIDE = 4096
-
-
-def small_chunk(sizes: np.ndarray) -> int:
-    """Return how many examples make a chunk of a batch oracle, where outputs have these sizes."""
-    mean_size = max(int(sizes.sum()) // max(len(sizes), 1), 1)
-    return min(max(CHUNK_CELLS // mean_size, 1), CHUNK)
 
 
 def lam_from_C(C: float, n_samples: int) -> float:
@@ -178,7 +167,7 @@ class Problem:
         #: Called between two compiled calls of a pass or a certificate; what it raises ends them.
         self.watch: Callable[[], None] | None = None
         self._desks: list[Desk] = []
-        self._pool: ThreadPoolExecutor | None = None
+        self._workers = Workers(self.n_jobs)
         self._known: dict[str, Any] = {}
 
     def with_lam(self, lam: float) -> Problem:
@@ -187,6 +176,10 @@ class Problem:
         other.__dict__.update(self.__dict__, lam=float(lam), _calls=0)
         other.precision = other._measure()
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what is of this process: desks, threads (see `Workers`), who watches."""
+        return {**self.__dict__, "_calls": self.n_oracle_calls, "_desks": [], "watch": None}
 
     def _measure(self) -> Precision:
         data, cost, surrogate, _, weight = self.view
@@ -256,9 +249,7 @@ class Problem:
 
     def chunks(self) -> Iterator[tuple[int, int]]:
         """Cut the examples into the fixed chunks of the batch oracles."""
-        step = min(small_chunk(self.sizes), self.stride)
-        for first in range(0, self.n_examples, step):
-            yield first, min(first + step, self.n_examples)
+        yield from cut(self.n_examples, min(small_chunk(self.sizes), self.stride))
 
     def pause(self) -> None:
         """Let whoever watches the run end it here."""
@@ -298,44 +289,11 @@ class Problem:
         ``pieces`` are other chunks than the usual ones; they must not depend on n_jobs either.
         """
         pieces = list(self.chunks()) if pieces is None else pieces
-        results: list[Any]
-        if self.n_jobs == 1 or not self.is_compiled or len(pieces) == 1:
-            results = []
-            for first, last in pieces:
-                self.pause()
-                results.append(work(first, last, self.desk()))
-            return results
-        n_threads = min(self.n_jobs, len(pieces))
-        self.desk(n_threads - 1)
-        # Whoever is free takes the next chunk: chunks are independent, so who works on which, and
-        # when, does not matter.
-        results = [None] * len(pieces)
-        places = iter(range(len(pieces)))
-
-        def serve(k: int) -> None:
-            for place in places:
-                if k == 0:
-                    self.pause()
-                results[place] = work(*pieces[place], self.desk(k))
-
-        helpers = [self._threads().submit(serve, k) for k in range(1, n_threads)]
-        try:
-            serve(0)
-        finally:
-            # After an error or an interrupt nobody takes another chunk, and nobody is left working
-            # at a desk that the next batch will use.
-            for _ in places:
-                pass
-            wait(helpers)
-        for helper in helpers:
-            helper.result()
-        return results
-
-    def _threads(self) -> ThreadPoolExecutor:
-        """Return the threads beside this one, kept from batch to batch."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(max(self.n_jobs - 1, 1))
-        return self._pool
+        workers = self._workers if self.is_compiled else Workers(1)
+        self.desk(workers.n_workers(len(pieces)) - 1)  # made here, not by two threads at once
+        return workers.share(
+            len(pieces), lambda k, worker: work(*pieces[k], self.desk(worker)), self.pause
+        )
 
     def losses(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest psi found of every example at w, and bounds above the largest."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from maxmargin.estimators.multilabel.scores import (
     tree_differences,
 )
 from maxmargin.inference import Answer, Exactness, LabelConstraints
-from maxmargin.inference.labels.listed import MAX_LISTED
+from maxmargin.inference.labels_listed import MAX_LISTED
+from maxmargin.core.workers import CHUNK, Workers, cut
 
 # `label_sets` is imported where it is used: it loads HiGHS, which the best sets seldom need.
 _NO_EDGES = np.zeros((0, 2), dtype=np.int32)
@@ -149,23 +149,20 @@ class PairwiseScores:
 
     def _for_each(self, answer: Callable[[np.ndarray], Any], n_jobs: int) -> list[Any]:
         """Return answer(unary) of every row, in fixed chunks of rows."""
+        pieces = cut(len(self.unary), CHUNK)
 
-        def serve(first: int) -> list[Any]:
+        def serve(piece: int, worker: int) -> list[Any]:
             found = []
-            for i in range(first, min(first + CHUNK, len(self.unary))):
+            for i in range(*pieces[piece]):
                 try:
                     found.append(answer(self.unary[i]))
                 except (ValueError, TimeoutError) as error:
                     raise type(error)(f"X[{i}]: {error}") from None
             return found
 
-        starts = range(0, len(self.unary), CHUNK)
-        if n_jobs == 1 or len(starts) <= 1:
-            chunks = [serve(first) for first in starts]
-        else:
-            with ThreadPoolExecutor(min(n_jobs, len(starts))) as pool:
-                chunks = list(pool.map(serve, starts))
-        return [each for chunk in chunks for each in chunk]
+        with Workers(n_jobs) as workers:
+            found = workers.share(len(pieces), serve)
+        return [each for some in found for each in some]
 
 
 def _best_in_groups(
