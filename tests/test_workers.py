@@ -9,10 +9,10 @@ import threading
 import numpy as np
 import pytest
 
+from maxmargin.core.workers import Workers, cut
 from maxmargin.structures import STRUCTURES
 from maxmargin.testing import tiny_problem
 from maxmargin.testing.tiny import Agreement
-from maxmargin.core.workers import Workers, cut
 
 
 @pytest.mark.parametrize(("n", "step"), [(0, 3), (1, 3), (3, 3), (7, 3), (5, 1)])

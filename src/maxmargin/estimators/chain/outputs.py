@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.structures import ChainData
-from maxmargin.structures.features import Csr
 from maxmargin.core.workers import CHUNK, Workers, cut
+from maxmargin.features.rows import Csr
+from maxmargin.structures import ChainData
 
 
 class ChainWeights(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.problem import CHUNK
+from maxmargin.core.workers import CHUNK, Workers, cut
 from maxmargin.estimators.multilabel.edges import best_inference
 from maxmargin.estimators.multilabel.scores import (
     conditional_differences,
@@ -16,8 +17,7 @@ from maxmargin.estimators.multilabel.scores import (
     tree_differences,
 )
 from maxmargin.inference import Answer, Exactness, LabelConstraints
-from maxmargin.inference.labels_listed import MAX_LISTED
-from maxmargin.core.workers import CHUNK, Workers, cut
+from maxmargin.inference.labels.listed import MAX_LISTED
 
 # `label_sets` is imported where it is used: it loads HiGHS, which the best sets seldom need.
 _NO_EDGES = np.zeros((0, 2), dtype=np.int32)
