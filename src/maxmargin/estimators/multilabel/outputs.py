@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.problem import CHUNK
 from maxmargin.core.workers import CHUNK, Workers, cut
 from maxmargin.estimators.multilabel.edges import best_inference
 from maxmargin.estimators.multilabel.scores import (
