@@ -162,7 +162,7 @@ def test_scattered_products_are_those_of_pairs(bias, sparse, rng):
     few[::9] = (few[::9] + 1) % K  # so few wrong that they are taken in pairs
     products = {}
     for name, room in (("pairs", np.zeros(0)), ("scattered", spare)):
-        theta = workspace(data)
+        theta, _ = workspace(data)
         products[name] = []
         for y in (*ys, few):
             difference_potentials(data, 0, y, 0, room, theta)

@@ -33,6 +33,7 @@ def predict_examples(
     last: int,
     w: Any,
     theta: Any,
+    room: Any,
     y: Any,
     outputs: Any,
     places: Any,
@@ -45,7 +46,7 @@ def predict_examples(
     """
     for i in range(first, last):
         potentials(data, i, w, 1.0, theta)
-        maximize(data, free, i, theta, 1.0, 0.0, y, 0)
+        maximize(data, free, i, theta, room, 1.0, 0.0, y, 0)
         for cell in range(output_size(data, i)):
             outputs[places[i] + cell] = y[cell]
         if costs.shape[0] > 0:
@@ -82,10 +83,11 @@ def best_outputs(
     largest, step = int(sizes.max(initial=1)), small_chunk(sizes)
 
     def serve(chunks: range) -> None:
-        theta, y = workspace(data), np.zeros(largest, dtype=cells)
+        theta, room = workspace(data)
+        y = np.zeros(largest, dtype=cells)
         for first in chunks:
             last = min(first + step, n_examples)
-            run(data, free, judge, first, last, w, theta, y, outputs, places, costs)
+            run(data, free, judge, first, last, w, theta, room, y, outputs, places, costs)
 
     starts = range(0, n_examples, step)
     n_threads = min(n_jobs, len(starts)) if is_compiled else 1

@@ -66,10 +66,11 @@ class Desk(NamedTuple):
     """Room for the work on one example at a time. One desk a thread."""
 
     theta: Any
+    room: Any  # the structure's, beside theta
     theta_difference: Any
     y: Any  # cells of one output
     spare: Any  # cells for `difference_potentials`, see `spare_size`
-    room: Any  # the search's own
+    search_room: Any  # the search's own
     calls: Any  # (1,) int64: oracle calls so far
     slack: Any  # (1,): the loss of the example in hand that its known planes account for
 
@@ -241,10 +242,12 @@ class Problem:
         """Return the desk of a thread, made at the first use."""
         data = self.view.data
         while len(self._desks) <= number:
+            theta, room = workspace(data)
             self._desks.append(
                 Desk(
-                    workspace(data),
-                    workspace(data),
+                    theta,
+                    room,
+                    workspace(data)[0],
                     self.empty_outputs(int(self.sizes.max(initial=1))),
                     np.zeros(int(spare_size(data))),
                     search_room(self.view.search, self),
@@ -276,7 +279,7 @@ class Problem:
             return 1
         if "stride" not in self._known:
             cells = max(int(self.sizes.max(initial=1)), 1)
-            scores = _n_numbers(self.desk().theta) / cells
+            scores = _n_numbers(self.desk()[:2]) / cells
             inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
             mean = max(float(self.sizes.mean()), 1.0)
             work = mean * (scores + inputs) * scores

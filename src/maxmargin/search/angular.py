@@ -236,8 +236,8 @@ def _narrow(angles: Any, place: int, lines: Any, n_lines: int, step: float, best
 @implements(find, AngularSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
-    kept, labels = search.recall, desk.room.labels
-    angles, lines = desk.room.angles, desk.room.lines
+    kept, labels = search.recall, desk.search_room.labels
+    angles, lines = desk.search_room.angles, desk.search_room.lines
     size, start = output_size(data, i), kept.starts[i]
     best, best_slope, best_error = 0.0, 0.0, 0.0
     place = -1  # of the best output in labels
@@ -273,7 +273,19 @@ def _find(search, problem, i, desk, outputs, at):
         here = n_found * size
         is_closed = angles[IS_CLOSED, n_angles] > 0.0
         is_found = constrained(
-            data, cost, i, desk.theta, lam, low, high, is_closed, labels, n_found, labels, here
+            data,
+            cost,
+            i,
+            desk.theta,
+            desk.room,
+            lam,
+            low,
+            high,
+            is_closed,
+            labels,
+            n_found,
+            labels,
+            here,
         )
         desk.calls[0] += 1
         n_calls += 1

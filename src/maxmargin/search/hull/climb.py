@@ -315,7 +315,7 @@ def _memory(search):
 def _go_on(search, problem, i, desk, most, h, g):
     """Look for an output better than the best one known, where none exceeds psi(h, g).
 
-    Returns whether one was written, at the next free place of desk.room.labels; whether that, or
+    Returns whether one was written, at the next free place of the room's labels; whether that, or
     the best one known, is the best of all; and a point whose psi no output exceeds. ``most`` is the
     largest cost. A fallback that needs nothing of what the hull search has found may note in
     ``search.core.luck`` that it is to be called at once the next time.
@@ -329,14 +329,14 @@ def _stop(search, problem, i, desk, most, h, g):
 
 @implements(_go_on, HullThenProfile)
 def _take_best_level(search, problem, i, desk, most, h, g):
-    data, cost, theta, room = problem.data, problem.cost, desk.theta, desk.room
+    data, cost, theta, room = problem.data, problem.cost, desk.theta, desk.search_room
     own, levels_h, levels_g = room.more.own, room.more.h, room.more.g
     top = room.points[ORDER, room.ints[COUNTS, BEST]]
     step, n_lines = search.core.steps[i], room.ints[COUNTS, N_LINES]
     limit = math.inf
     if n_lines > 0 and step > 0.0:
         limit = highest_level(problem.surrogate, room.lines, n_lines, step, most, top)
-    n_levels = profile_up_to(data, cost, i, theta, own, limit, levels_h, levels_g)
+    n_levels = profile_up_to(data, cost, i, theta, desk.room, own, limit, levels_h, levels_g)
     desk.calls[0] += 1
     best = -1
     for level in range(n_levels):
@@ -357,13 +357,13 @@ def _take_best_level(search, problem, i, desk, most, h, g):
         luck[i, 1] = (1 << luck[i, 0]) // 4
     if best >= 0:
         at = room.ints[COUNTS, N_POINTS] * room.stride
-        profile_output(data, cost, i, theta, own, best, room.labels, at)
+        profile_output(data, cost, i, theta, desk.room, own, best, room.labels, at)
     return best >= 0, True, h, g
 
 
 @implements(_go_on, HullThenBranch)
 def _take_best_branch(search, problem, i, desk, most, h, g):
-    room = desk.room
+    room = desk.search_room
     n_points = room.ints[COUNTS, N_POINTS]
     branching = Branching(problem, i, desk, room.points, n_points, room.labels)
     is_best, h, g = branching.run(contour_tilt(problem.surrogate, h, g), search.max_branches)
@@ -380,7 +380,8 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
     All outputs that are not listed lie below the last one of the list.
     """
     data, cost, theta, surrogate = problem.data, problem.cost, desk.theta, problem.surrogate
-    room, own, listed = desk.room, desk.room.more.own, desk.room.more.listed
+    room = desk.search_room
+    own, listed = room.more.own, room.more.listed
     lines, n_lines = room.lines, room.ints[COUNTS, N_LINES]
     size, at = output_size(data, i), room.ints[COUNTS, N_POINTS] * room.stride
     top = room.points[ORDER, room.ints[COUNTS, BEST]]
@@ -398,7 +399,9 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
             is_unviolated = False
         score_scale = 0.0 if lam == math.inf else 1.0
         cost_scale = 1.0 if lam == math.inf else lam
-        n_listed = k_best(data, cost, i, theta, score_scale, cost_scale, k, own, listed, 0)
+        n_listed = k_best(
+            data, cost, i, theta, desk.room, score_scale, cost_scale, k, own, listed, 0
+        )
         desk.calls[0] += 1
         line = math.inf
         for place in range(0, n_listed * size, size):
@@ -456,7 +459,7 @@ def _limit(
 @implements(find, HullThenBranch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
-    room, core = desk.room, search.core
+    room, core = desk.search_room, search.core
     points, lines, labels, stride = room.points, room.lines, room.labels, room.stride
     chain, counts = room.ints[CHAIN], room.ints[COUNTS]
     kept = core.recall
@@ -490,7 +493,9 @@ def _find(search, problem, i, desk, outputs, at):
                 score_scale = 0.0
             else:
                 cost_scale = lam
-            top = maximize_bounded(data, cost, i, desk.theta, score_scale, cost_scale, labels, here)
+            top = maximize_bounded(
+                data, cost, i, desk.theta, desk.room, score_scale, cost_scale, labels, here
+            )
             desk.calls[0] += 1
         error = margin_error(data, i, desk.theta, labels, here)
         h = error + shift(data, cost, i, labels, here)

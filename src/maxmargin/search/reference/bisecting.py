@@ -107,7 +107,7 @@ def _memory(search):
 
 @implements(find, BisectingSearch)
 def _find(search, problem, i, desk, outputs, at):
-    data, cost, kept, label = problem.data, problem.cost, search.recall, desk.room
+    data, cost, kept, label = problem.data, problem.cost, search.recall, desk.search_room
     size = output_size(data, i)
     copy_output(size, kept.truths, kept.starts[i], outputs, at)
     best, best_slope, best_error = 0.0, 0.0, 0.0
@@ -117,7 +117,7 @@ def _find(search, problem, i, desk, outputs, at):
     low_h, low_g, high_h, high_g = math.nan, math.nan, math.nan, math.nan
     lam = kept.numbers[i] if kept.is_warm and kept.numbers[i] > 0.0 else 1.0
     for _ in range(search.max_calls):
-        top = 1.0 + maximize_bounded(data, cost, i, desk.theta, 1.0, lam, label, 0)
+        top = 1.0 + maximize_bounded(data, cost, i, desk.theta, desk.room, 1.0, lam, label, 0)
         desk.calls[0] += 1
         error = margin_error(data, i, desk.theta, label, 0)
         g = output_cost(data, cost, i, label, 0)

@@ -112,7 +112,7 @@ def _memory(search):
 @implements(find, SarawagiSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate, kept = problem.data, problem.cost, problem.surrogate, search.recall
-    labels = desk.room.labels
+    labels = desk.search_room.labels
     size, start = output_size(data, i), kept.starts[i]
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     copy_output(size, kept.truths, start, outputs, at)
@@ -140,10 +140,11 @@ def _find(search, problem, i, desk, outputs, at):
             cost,
             i,
             desk.theta,
+            desk.room,
             score_scale,
             cost_scale,
             2,
-            desk.room.own,
+            desk.search_room.own,
             labels,
             0,
         )

@@ -263,5 +263,5 @@ def largest_costs(problem: Any, examples: Any, w: Any, costs: Any, desk: Any) ->
     for k in range(examples.shape[0]):
         i = examples[k]
         potentials(problem.data, i, w, 1.0, desk.theta)
-        maximize(problem.data, problem.cost, i, desk.theta, 0.0, 1.0, desk.y, 0)
+        maximize(problem.data, problem.cost, i, desk.theta, desk.room, 0.0, 1.0, desk.y, 0)
         costs[k] = output_cost(problem.data, problem.cost, i, desk.y, 0)

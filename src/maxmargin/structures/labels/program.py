@@ -36,7 +36,7 @@ from maxmargin.core.contract import (
 from maxmargin.costs.tables import LabelCost, MicroF1Cost, WholeCost
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
-from maxmargin.structures.labels.data import check_label_sets
+from maxmargin.structures.labels.data import check_label_sets, label_potentials
 from maxmargin.structures.labels.shared import (
     ADDITIVE,
     implements_each,
@@ -140,14 +140,6 @@ class Part(NamedTuple):
     edge: np.ndarray  # (n_edges,)
 
 
-class ProgramPotentials:
-    """Scores of the labels and edges of one example."""
-
-    def __init__(self, n_labels: int, n_edges: int) -> None:
-        self.unary = np.zeros((1, n_labels))
-        self.pair = np.zeros(n_edges)
-
-
 BOTH = (ProgramLabels, RelaxedProgramLabels)
 
 
@@ -202,7 +194,7 @@ def _score_lengths(data):
 
 @implements_each(workspace, BOTH)
 def _workspace(data):
-    return ProgramPotentials(data.n_labels, len(data.graph.edges))
+    return label_potentials(data), ()
 
 
 def _weights(data, w):
@@ -314,7 +306,7 @@ def _answer(data, cost, i, theta, score_scale, cost_scale, banned=()):
 
 
 @implements_each(maximize_bounded, BOTH, *ADDITIVE)
-def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     answer = _answer(data, cost, i, theta, score_scale, cost_scale)
     if np.isfinite(answer.value):
         part, excess = Part(answer.node, answer.edge), answer.bound - answer.value
@@ -331,12 +323,12 @@ def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at
 
 
 @implements_each(maximize, BOTH, *ADDITIVE)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements(maximize_bounded, ProgramLabels, WholeCost)
-def _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     truth = data.true_part(i)
     price = cost_scale * float(cost.price[i])
     data.write(i, truth, outputs, at)
@@ -350,8 +342,8 @@ def _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outpu
 
 
 @implements(maximize, ProgramLabels, WholeCost)
-def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements_each(oracles, BOTH)
@@ -368,7 +360,7 @@ def _k_best_room(data, cost, k):
 
 
 @implements_each(k_best, (ProgramLabels,), *ADDITIVE)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     found = []
     for rank in range(k):
         answer = _answer(data, cost, i, theta, score_scale, cost_scale, found)
@@ -381,7 +373,9 @@ def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at)
 
 
 @implements_each(constrained, BOTH, *ADDITIVE)
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
     # As functions of a point: h = score - base, and g = price . node + start.
     added, price = _gains(data, cost, i)
     score = theta.unary[0] + added

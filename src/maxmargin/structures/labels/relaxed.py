@@ -32,7 +32,7 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.tables import LabelCost, MicroF1Cost
 from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
-from maxmargin.structures.labels.data import RelaxedLabels
+from maxmargin.structures.labels.data import RelaxedLabels, label_potentials
 from maxmargin.structures.labels.shared import (
     ADDITIVE,
     augment,
@@ -47,11 +47,9 @@ BITS = 31
 WHOLE = 2**30
 
 
-class RelaxedPotentials(NamedTuple):
-    """Scores of the labels and edges of one example, and room for its best outputs."""
+class RelaxedRoom(NamedTuple):
+    """Room for the best outputs of one example."""
 
-    unary: Any  # (1, n_labels)
-    pair: Any  # (n_edges,)
     augmented: Any  # (n_labels,)
     joint: Any  # (n_edges,)
     roof: RoofRoom
@@ -62,16 +60,9 @@ class RelaxedPotentials(NamedTuple):
 @implements(workspace, RelaxedLabels)
 def _workspace(data):
     m, n_edges = data.n_labels, len(data.graph.edges)
-    pair, joint = np.zeros((2, n_edges))
-    return RelaxedPotentials(
-        np.zeros((1, m)),
-        pair,
-        np.zeros(m),
-        joint,
-        roof_room(data.graph),
-        np.zeros(m, dtype=np.int32),
-        np.zeros(n_edges, dtype=np.int32),
-    )
+    node2, edge2 = np.zeros(m, dtype=np.int32), np.zeros(n_edges, dtype=np.int32)
+    room = RelaxedRoom(np.zeros(m), np.zeros(n_edges), roof_room(data.graph), node2, edge2)
+    return label_potentials(data), room
 
 
 # -- cells ---------------------------------------------------------------------------------------
@@ -294,20 +285,20 @@ def _shift_micro_f1(data, cost, i, outputs, at):
 
 
 @implements_each(maximize, (RelaxedLabels,), *ADDITIVE)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    augment(data, cost, i, theta, score_scale, cost_scale)
-    roof_dual(theta.augmented, data.graph, theta.joint, theta.roof, theta.node2, theta.edge2)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    roof_dual(room.augmented, data.graph, room.joint, room.roof, room.node2, room.edge2)
     m, graph = data.n_labels, data.graph
     side = side_size(data)
     for cell in range(side):
         outputs[at + cell] = 0
     for a in range(m):
-        outputs[at + a] = theta.node2[a] if data.labels[i, a] >= 0 else -1
-        if theta.node2[a] == 1:
+        outputs[at + a] = room.node2[a] if data.labels[i, a] >= 0 else -1
+        if room.node2[a] == 1:
             for k in range(graph.start[a], graph.start[a + 1]):
                 b, e = graph.neighbour[k], graph.edge_of[k]
-                if b > a and theta.node2[b] == 1 and theta.edge2[e] == 1:
+                if b > a and room.node2[b] == 1 and room.edge2[e] == 1:
                     outputs[at + m + e // BITS] |= 1 << (e % BITS)
     for cell in range(side):
         outputs[at + side + cell] = outputs[at + cell]

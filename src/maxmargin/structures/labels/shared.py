@@ -213,26 +213,26 @@ def scales_with_ties(data, cost, i, theta, score_scale, cost_scale):
 
 
 @jitable
-def augment(data, cost, i, theta, score_scale, cost_scale):
-    """Fill theta.augmented with what each label gains when on, and theta.joint for the edges.
+def augment(data, cost, i, theta, room, score_scale, cost_scale):
+    """Fill room.augmented with what each label gains when on, and room.joint for the edges.
 
     Labels that are not known stay off: -inf.
     """
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth < 0:
-            theta.augmented[j] = -np.inf
+            room.augmented[j] = -np.inf
         else:
             added, price = label_gains(cost, i, j, truth)
             score = theta.unary[0, j] + added
-            theta.augmented[j] = score_scale * score + cost_scale * price
+            room.augmented[j] = score_scale * score + cost_scale * price
     for e in range(theta.pair.shape[0]):
-        theta.joint[e] = score_scale * theta.pair[e]
+        room.joint[e] = score_scale * theta.pair[e]
 
 
 @jitable
-def add_shifts(data, cost, i, theta):
-    """Fill theta.augmented with the scores of labels and what they add to `shift`; return a sum.
+def add_shifts(data, cost, i, theta, room):
+    """Fill room.augmented with the scores of labels and what they add to `shift`; return a sum.
 
     The sum is that of the true labels: what an output has above it is h, for additive costs that do
     not count edges. Labels that are not known are -inf.
@@ -241,10 +241,10 @@ def add_shifts(data, cost, i, theta):
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth < 0:
-            theta.augmented[j] = -np.inf
+            room.augmented[j] = -np.inf
         else:
-            theta.augmented[j] = theta.unary[0, j] + label_gains(cost, i, j, truth)[0]
-            total += theta.augmented[j] if truth == 1 else 0.0
+            room.augmented[j] = theta.unary[0, j] + label_gains(cost, i, j, truth)[0]
+            total += room.augmented[j] if truth == 1 else 0.0
     return total
 
 
@@ -266,10 +266,10 @@ def write_set(data, i, ys, rank, outputs, at):
 
 
 @jitable
-def known_scores(data, i, theta):
-    """Fill theta.augmented with the scores of known labels, -inf for the others."""
+def known_scores(data, i, theta, room):
+    """Fill room.augmented with the scores of known labels, -inf for the others."""
     for j in range(data.n_labels):
-        theta.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
+        room.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
 
 
 @jitable

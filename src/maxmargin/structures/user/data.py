@@ -351,7 +351,7 @@ def _truths(data):
 
 @implements(workspace, UserData)
 def _workspace(data):
-    return _Weights()
+    return _Weights(), ()
 
 
 @implements(score_lengths, UserData)
@@ -388,7 +388,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, UserData, OwnCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     y = data.structure.maximize(
         data.X[i],
         read_only(theta.w),
