@@ -27,7 +27,7 @@ from maxmargin.core.contract import (
     profile_room,
     workspace,
 )
-from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, WholeCost
+from maxmargin.costs.tables import F1Cost, SwitchCost, WholeCost
 from maxmargin.inference.labels.listed import (
     all_costs,
     all_levels,
@@ -42,18 +42,19 @@ from maxmargin.inference.labels.listed import (
 )
 from maxmargin.structures.labels.data import ListedLabels
 from maxmargin.structures.labels.shared import (
+    counts_labels,
     fill_potentials,
     has_equal_prices,
     hide_unknown,
     implements_each,
     label_gains,
-    level_price,
     most_counts,
     scales_with_ties,
+    write_level_costs,
 )
 
 OWN = (ListedLabels,)
-EVERY = (LabelCost, WholeCost, F1Cost, MicroF1Cost)
+EVERY = (SwitchCost, WholeCost, F1Cost)
 
 
 class ListedPotentials(NamedTuple):
@@ -99,13 +100,18 @@ def list_costs(cost, data, i, theta):
     """Fill theta.costs for all label sets, and add to theta.augmented what is `shift`."""
 
 
-@implements(list_costs, LabelCost)
+@implements(list_costs, SwitchCost)
 def _list_costs(cost, data, i, theta):
     prices = theta.cross[: data.n_labels]  # room that is needed only later; 2^(m - 1) >= m
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         prices[j] = cost.scale[i] * cost.price[j, truth] if truth >= 0 else 0.0
     all_costs(prices, data.labels[i], theta.costs)
+    if cost.base[i] != 0.0:
+        theta.costs[:] += cost.base[i]
+    for j in range(cost.shift.shape[0]):
+        if data.labels[i, j] >= 0:
+            theta.augmented[j] += label_gains(cost, i, j, data.labels[i, j])[0]
 
 
 @implements(list_costs, WholeCost)
@@ -132,16 +138,6 @@ def _list_costs_f1(cost, data, i, theta):
         wrong = theta.levels[0, mask]
         on = n_true + theta.levels[1, mask]
         theta.costs[mask] = cost.price[i] * wrong / on if wrong > 0 else 0.0
-
-
-@implements(list_costs, MicroF1Cost)
-def _list_costs_micro_f1(cost, data, i, theta):
-    n_true = _count_all(data, i, theta)
-    for mask in range(theta.costs.shape[0]):
-        theta.costs[mask] = -float(n_true + theta.levels[1, mask])
-    for j in range(data.n_labels):
-        if data.labels[i, j] >= 0:
-            theta.augmented[j] += label_gains(cost, i, j, data.labels[i, j])[0]
 
 
 @jitable
@@ -252,17 +248,22 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
 
 
 class ListedLevels(NamedTuple):
-    """Room for a profile. Without ``is_grouped`` every label set is a level."""
+    """Room for a profile."""
 
     levels: Any  # (2^n_labels,) int16
     best: Any  # (n_levels,)
     masks: Any  # (n_levels,) int64
-    is_grouped: int
+    is_grouped: int  # if not, every label set is a level
+    from_empty: int  # whether levels count labels that are on, and not those that are wrong
 
 
-@implements(profile_levels, ListedLabels, LabelCost)
+def _has_levels(data, cost):
+    return counts_labels(cost) or has_equal_prices(data, cost)
+
+
+@implements(profile_levels, ListedLabels, SwitchCost)
 def _profile_levels(data, cost):
-    return data.n_labels + 1 if has_equal_prices(data, cost) else 2**data.n_labels
+    return data.n_labels + 1 if _has_levels(data, cost) else 2**data.n_labels
 
 
 @implements(profile_levels, ListedLabels, WholeCost)
@@ -275,38 +276,36 @@ def _profile_levels_f1(data, cost):
     return most_counts(data)
 
 
-@implements(profile_levels, ListedLabels, MicroF1Cost)
-def _profile_levels_micro_f1(data, cost):
-    return data.n_labels + 1
-
-
 @implements_each(profile_room, OWN, *EVERY)
 def _profile_room(data, cost):
     n_levels = profile_levels(data, cost)
+    is_sum = isinstance(cost, SwitchCost)
     return ListedLevels(
         np.zeros(2**data.n_labels, dtype=np.int16),
         np.zeros(n_levels),
         np.zeros(n_levels, dtype=np.int64),
-        int(not isinstance(cost, LabelCost) or has_equal_prices(data, cost)),
+        int(not is_sum or _has_levels(data, cost)),
+        int(is_sum and counts_labels(cost)),
     )
 
 
 @generic
-def group_sets(cost, data, i, theta, levels, g):
+def group_sets(cost, data, i, theta, from_empty, levels, g):
     """Fill the level of every label set, and the cost of every level; return how many there are."""
 
 
-@implements(group_sets, LabelCost)
-def _group_sets(cost, data, i, theta, levels, g):
-    all_levels(data.labels[i], data.n_labels, levels)
-    price = level_price(data, cost, i)
-    for level in range(data.n_labels + 1):
-        g[level] = level * price
+@implements(group_sets, SwitchCost)
+def _group_sets(cost, data, i, theta, from_empty, levels, g):
+    if from_empty:
+        all_levels(theta.off, data.n_labels, levels)
+    else:
+        all_levels(data.labels[i], data.n_labels, levels)
+    write_level_costs(data, cost, i, from_empty, data.n_labels + 1, g)
     return data.n_labels + 1
 
 
 @implements(group_sets, WholeCost)
-def _group_sets_whole(cost, data, i, theta, levels, g):
+def _group_sets_whole(cost, data, i, theta, from_empty, levels, g):
     levels[:] = 1
     levels[labels_to_mask(data.labels[i], data.n_labels)] = 0
     g[0], g[1] = 0.0, cost.price[i]
@@ -323,7 +322,7 @@ def raise_levels(levels, size, step):
 
 
 @implements(group_sets, F1Cost)
-def _group_sets_f1(cost, data, i, theta, levels, g):
+def _group_sets_f1(cost, data, i, theta, from_empty, levels, g):
     # Level a * (n_false + 1) + b: a true labels on, and b false ones.
     n_true = n_false = 0
     for j in range(data.n_labels):
@@ -341,18 +340,6 @@ def _group_sets_f1(cost, data, i, theta, levels, g):
     return (n_true + 1) * (n_false + 1)
 
 
-@implements(group_sets, MicroF1Cost)
-def _group_sets_micro_f1(cost, data, i, theta, levels, g):
-    # The cost only counts the labels that are on.
-    all_levels(theta.off, data.n_labels, levels)
-    n_true = 0
-    for j in range(data.n_labels):
-        n_true += 1 if data.labels[i, j] == 1 else 0
-    for level in range(data.n_labels + 1):
-        g[level] = -float(n_true + level)
-    return data.n_labels + 1
-
-
 @implements_each(profile, OWN, *EVERY)
 def _profile(data, cost, i, theta, room, h, g):
     truth = list_sets(data, cost, i, theta)
@@ -362,7 +349,7 @@ def _profile(data, cost, i, theta, room, h, g):
             h[mask] = theta.scores[mask] - theta.scores[truth]
             g[mask] = theta.costs[mask]
         return size
-    n_levels = group_sets(cost, data, i, theta, room.levels, g)
+    n_levels = group_sets(cost, data, i, theta, room.from_empty, room.levels, g)
     listed_profile(theta.scores, room.levels, size, n_levels, room.best, room.masks)
     for level in range(n_levels):
         h[level] = room.best[level] - theta.scores[truth]
