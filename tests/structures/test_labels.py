@@ -18,7 +18,7 @@ from maxmargin.costs import (
     CostMatrix,
     Hamming,
     InstanceF1,
-    LabelCost,
+    SwitchCost,
     WholeCost,
     ZeroOne,
     label_tables,
@@ -711,7 +711,7 @@ def test_costs_that_are_not_of_label_sets_are_refused():
 )
 def test_costs_without_an_oracle_are_refused(inference, name):
     data, _ = make(inference)
-    with pytest.raises(TypeError, match=r"has no maximize .* Costs that fit: LabelCost, MicroF1"):
+    with pytest.raises(TypeError, match=r"has no maximize .* Costs that fit: SwitchCost"):
         check_cost_fits(data, tables(name, data))
 
 
@@ -848,5 +848,5 @@ def test_labels_without_information_get_no_edge():
 def test_outputs_of_label_sets_are_listed():
     data = labels_data(np.ones((1, 1)), [[1, -1, 0]])
     assert all_outputs(data, 0).tolist() == [[0, -1, 0], [1, -1, 0], [0, -1, 1], [1, -1, 1]]
-    assert isinstance(tables("hamming", data), LabelCost)
+    assert isinstance(tables("hamming", data), SwitchCost)
     assert isinstance(tables("zero_one", data), WholeCost)

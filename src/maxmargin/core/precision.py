@@ -91,7 +91,7 @@ def measure(
         prices = largest_costs(cost, sizes, truths)
     top = float(prices.max(initial=0.0))
     with np.errstate(all="ignore"):
-        steep = steepest_slope(cost, surrogate, top)
+        steep = steepest_slope(surrogate, top)
         check_magnitudes(length, prices, weight, steep, lam)
     share = weight / n
     spans = 2.0 * steep * length

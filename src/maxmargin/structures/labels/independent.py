@@ -18,7 +18,7 @@ from maxmargin.core.contract import (
     profile_room,
     workspace,
 )
-from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, WholeCost
+from maxmargin.costs.tables import F1Cost, SwitchCost, WholeCost
 from maxmargin.inference.labels.independent import (
     best_counts,
     best_k_labels,
@@ -27,19 +27,19 @@ from maxmargin.inference.labels.independent import (
 )
 from maxmargin.structures.labels.data import IndependentLabels, label_potentials
 from maxmargin.structures.labels.shared import (
-    ADDITIVE,
     add_shifts,
     augment,
-    check_equal_prices,
+    check_has_levels,
+    counts_labels,
     hide_unknown,
     implements_each,
     known_scores,
     label_gains,
-    level_price,
     most_counts,
     scales_with_ties,
-    switch_off,
     weighted_gain,
+    write_level_costs,
+    write_reference,
     write_set,
     write_with_price,
 )
@@ -68,7 +68,7 @@ def _workspace(data):
 # -- the best output -----------------------------------------------------------------------------
 
 
-@implements_each(maximize, OWN, *ADDITIVE)
+@implements_each(maximize, OWN, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     for j in range(data.n_labels):
         truth = data.labels[i, j]
@@ -169,7 +169,7 @@ def _best_sets(data, k):
     )
 
 
-@implements_each(k_best_room, OWN, *ADDITIVE)
+@implements_each(k_best_room, OWN, SwitchCost)
 def _k_best_room(data, cost, k):
     return _best_sets(data, k)
 
@@ -196,7 +196,7 @@ def _rank(room, k, own):
     )
 
 
-@implements_each(k_best, OWN, *ADDITIVE)
+@implements_each(k_best, OWN, SwitchCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
@@ -225,37 +225,46 @@ class SortedLabels(NamedTuple):
     spare: Any  # (n_labels,) int32
     sums: Any  # (2, n_labels + 1)
     counts: Any  # (2,) int64: true and false labels
-    off: Any  # (n_labels,) int32
+    reference: Any  # (n_labels,) int32
+    from_empty: int  # whether the reference is the empty set: see `write_reference`
 
 
-@implements_each(profile_room, OWN, LabelCost, MicroF1Cost, WholeCost, F1Cost)
+@implements_each(profile_room, OWN, SwitchCost, WholeCost, F1Cost)
 def _profile_room(data, cost):
     m = data.n_labels
-    order, spare, off = np.zeros((3, m), dtype=np.int32)
+    order, spare, reference = np.zeros((3, m), dtype=np.int32)
     return SortedLabels(
-        np.zeros(m), order, spare, np.zeros((2, m + 1)), np.zeros(2, dtype=np.int64), off
+        np.zeros(m),
+        order,
+        spare,
+        np.zeros((2, m + 1)),
+        np.zeros(2, dtype=np.int64),
+        reference,
+        int(isinstance(cost, SwitchCost) and counts_labels(cost)),
     )
 
 
-@implements(profile_levels, IndependentLabels, LabelCost)
+@implements(profile_levels, IndependentLabels, SwitchCost)
 def _profile_levels(data, cost):
-    check_equal_prices(data, cost)
+    check_has_levels(data, cost)
     return data.n_labels + 1
 
 
-@implements(profile, IndependentLabels, LabelCost)
+@implements(profile, IndependentLabels, SwitchCost)
 def _profile(data, cost, i, theta, room, own, h, g):
-    n = flip_profile(theta.unary[0], data.labels[i], own.gain, own.order, own.spare, h)
-    price = level_price(data, cost, i)
-    for level in range(n + 1):
-        g[level] = level * price
+    true = add_shifts(data, cost, i, theta, room)
+    write_reference(data, i, own.from_empty, own.reference)
+    n = flip_profile(room.augmented, own.reference, own.gain, own.order, own.spare, h)
+    if own.from_empty:
+        for level in range(n + 1):
+            h[level] -= true
+    write_level_costs(data, cost, i, own.from_empty, n + 1, g)
     return n + 1
 
 
-@implements(profile_output, IndependentLabels, LabelCost)
+@implements(profile_output, IndependentLabels, SwitchCost)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
-    for j in range(data.n_labels):
-        outputs[at + j] = data.labels[i, j]
+    write_reference(data, i, own.from_empty, outputs[at:])
     for rank in range(level):
         j = own.order[rank]
         outputs[at + j] = 1 - outputs[at + j]
@@ -309,27 +318,3 @@ def _profile_f1(data, cost, i, theta, room, own, h, g):
 def _profile_output_f1(data, cost, i, theta, room, own, level, outputs, at):
     a, b = level // (own.counts[1] + 1), level % (own.counts[1] + 1)
     _write_counts(data, i, own.order, own.counts[0], a, b, outputs, at)
-
-
-@implements(profile_levels, IndependentLabels, MicroF1Cost)
-def _profile_levels_micro_f1(data, cost):
-    return data.n_labels + 1
-
-
-@implements(profile, IndependentLabels, MicroF1Cost)
-def _profile_micro_f1(data, cost, i, theta, room, own, h, g):
-    # The cost only counts labels, and the rest is a sum over them: level d has d labels on.
-    base = add_shifts(data, cost, i, theta, room)
-    n_true = switch_off(data, i, own.off)
-    n = flip_profile(room.augmented, own.off, own.gain, own.order, own.spare, h)
-    for level in range(n + 1):
-        h[level] -= base
-        g[level] = -float(n_true + level)
-    return n + 1
-
-
-@implements(profile_output, IndependentLabels, MicroF1Cost)
-def _profile_output_micro_f1(data, cost, i, theta, room, own, level, outputs, at):
-    switch_off(data, i, outputs[at:])
-    for rank in range(level):
-        outputs[at + own.order[rank]] = 1

@@ -26,7 +26,7 @@ from maxmargin.core.contract import (
     profile_room,
     workspace,
 )
-from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, WholeCost
+from maxmargin.costs.tables import F1Cost, SwitchCost, WholeCost
 from maxmargin.inference.labels.listed import (
     all_costs,
     all_levels,
@@ -41,17 +41,18 @@ from maxmargin.inference.labels.listed import (
 )
 from maxmargin.structures.labels.data import ListedLabels, label_potentials
 from maxmargin.structures.labels.shared import (
+    counts_labels,
     has_equal_prices,
     hide_unknown,
     implements_each,
     label_gains,
-    level_price,
     most_counts,
     scales_with_ties,
+    write_level_costs,
 )
 
 OWN = (ListedLabels,)
-EVERY = (LabelCost, WholeCost, F1Cost, MicroF1Cost)
+EVERY = (SwitchCost, WholeCost, F1Cost)
 
 
 class ListedRoom(NamedTuple):
@@ -78,7 +79,7 @@ def _workspace(data):
         np.zeros(2 ** (m - 1)),
         np.zeros(2**m),
         np.zeros((2, 2**m), dtype=np.int8),
-        np.full(2 + 3 * m + n_edges, np.nan),
+        np.full(3 + 3 * m + n_edges, np.nan),
     )
     return label_potentials(data), room
 
@@ -88,13 +89,18 @@ def list_costs(cost, data, i, room):
     """Fill room.costs for all label sets, and add to room.augmented what is `shift`."""
 
 
-@implements(list_costs, LabelCost)
+@implements(list_costs, SwitchCost)
 def _list_costs(cost, data, i, room):
     prices = room.cross[: data.n_labels]  # room that is needed only later; 2^(m - 1) >= m
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         prices[j] = cost.scale[i] * cost.price[j, truth] if truth >= 0 else 0.0
     all_costs(prices, data.labels[i], room.costs)
+    if cost.base[i] != 0.0:
+        room.costs[:] += cost.base[i]
+    for j in range(cost.shift.shape[0]):
+        if data.labels[i, j] >= 0:
+            room.augmented[j] += label_gains(cost, i, j, data.labels[i, j])[0]
 
 
 @implements(list_costs, WholeCost)
@@ -123,16 +129,6 @@ def _list_costs_f1(cost, data, i, room):
         room.costs[mask] = cost.price[i] * wrong / on if wrong > 0 else 0.0
 
 
-@implements(list_costs, MicroF1Cost)
-def _list_costs_micro_f1(cost, data, i, room):
-    n_true = _count_all(data, i, room)
-    for mask in range(room.costs.shape[0]):
-        room.costs[mask] = -float(n_true + room.levels[1, mask])
-    for j in range(data.n_labels):
-        if data.labels[i, j] >= 0:
-            room.augmented[j] += label_gains(cost, i, j, data.labels[i, j])[0]
-
-
 @jitable
 def _put(key, place, value):
     """Write a number into the key; tell whether it stood there already."""
@@ -143,27 +139,18 @@ def _put(key, place, value):
 
 @generic
 def put_cost(cost, data, i, key):
-    """Write what `list_costs` follows from into key[1 : 2 + 2 n_labels]; tell whether it is old."""
+    """Write what `list_costs` follows from into key[1 : 3 + 2 n_labels]; tell whether it is old."""
 
 
-@implements(put_cost, LabelCost)
-def _put_label_cost(cost, data, i, key):
-    return _put_gains(cost, data, i, 0.0, key)
-
-
-@implements(put_cost, MicroF1Cost)
-def _put_micro_f1(cost, data, i, key):
-    return _put_gains(cost, data, i, 3.0, key)
-
-
-@jitable
-def _put_gains(cost, data, i, kind, key):
-    is_old = _put(key, 1, kind)
+@implements(put_cost, SwitchCost)
+def _put_switches(cost, data, i, key):
+    is_old = _put(key, 1, 0.0)
+    is_old = _put(key, 2, cost.base[i]) and is_old
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         added, price = label_gains(cost, i, j, truth) if truth >= 0 else (0.0, 0.0)
-        is_old = _put(key, 2 + 2 * j, added) and is_old
-        is_old = _put(key, 3 + 2 * j, price) and is_old
+        is_old = _put(key, 3 + 2 * j, added) and is_old
+        is_old = _put(key, 4 + 2 * j, price) and is_old
     return is_old
 
 
@@ -188,7 +175,7 @@ def _is_listed(data, cost, i, theta, room):
     m = data.n_labels
     is_old = put_cost(cost, data, i, room.key)
     is_old = _put(room.key, 0, float(i)) and is_old
-    first = 2 + 2 * m
+    first = 3 + 2 * m
     for j in range(m):
         is_old = _put(room.key, first + j, theta.unary[0, j]) and is_old
     for e in range(theta.pair.shape[0]):
@@ -304,17 +291,22 @@ def _constrained(
 
 
 class ListedLevels(NamedTuple):
-    """Room for a profile. Without ``is_grouped`` every label set is a level."""
+    """Room for a profile."""
 
     levels: Any  # (2^n_labels,) int16
     best: Any  # (n_levels,)
     masks: Any  # (n_levels,) int64
-    is_grouped: int
+    is_grouped: int  # if not, every label set is a level
+    from_empty: int  # whether levels count labels that are on, and not those that are wrong
 
 
-@implements(profile_levels, ListedLabels, LabelCost)
+def _has_levels(data, cost):
+    return counts_labels(cost) or has_equal_prices(data, cost)
+
+
+@implements(profile_levels, ListedLabels, SwitchCost)
 def _profile_levels(data, cost):
-    return data.n_labels + 1 if has_equal_prices(data, cost) else 2**data.n_labels
+    return data.n_labels + 1 if _has_levels(data, cost) else 2**data.n_labels
 
 
 @implements(profile_levels, ListedLabels, WholeCost)
@@ -327,38 +319,36 @@ def _profile_levels_f1(data, cost):
     return most_counts(data)
 
 
-@implements(profile_levels, ListedLabels, MicroF1Cost)
-def _profile_levels_micro_f1(data, cost):
-    return data.n_labels + 1
-
-
 @implements_each(profile_room, OWN, *EVERY)
 def _profile_room(data, cost):
     n_levels = profile_levels(data, cost)
+    is_sum = isinstance(cost, SwitchCost)
     return ListedLevels(
         np.zeros(2**data.n_labels, dtype=np.int16),
         np.zeros(n_levels),
         np.zeros(n_levels, dtype=np.int64),
-        int(not isinstance(cost, LabelCost) or has_equal_prices(data, cost)),
+        int(not is_sum or _has_levels(data, cost)),
+        int(is_sum and counts_labels(cost)),
     )
 
 
 @generic
-def group_sets(cost, data, i, room, levels, g):
+def group_sets(cost, data, i, room, from_empty, levels, g):
     """Fill the level of every label set, and the cost of every level; return how many there are."""
 
 
-@implements(group_sets, LabelCost)
-def _group_sets(cost, data, i, room, levels, g):
-    all_levels(data.labels[i], data.n_labels, levels)
-    price = level_price(data, cost, i)
-    for level in range(data.n_labels + 1):
-        g[level] = level * price
+@implements(group_sets, SwitchCost)
+def _group_sets(cost, data, i, room, from_empty, levels, g):
+    if from_empty:
+        all_levels(room.off, data.n_labels, levels)
+    else:
+        all_levels(data.labels[i], data.n_labels, levels)
+    write_level_costs(data, cost, i, from_empty, data.n_labels + 1, g)
     return data.n_labels + 1
 
 
 @implements(group_sets, WholeCost)
-def _group_sets_whole(cost, data, i, room, levels, g):
+def _group_sets_whole(cost, data, i, room, from_empty, levels, g):
     levels[:] = 1
     levels[labels_to_mask(data.labels[i], data.n_labels)] = 0
     g[0], g[1] = 0.0, cost.price[i]
@@ -375,7 +365,7 @@ def raise_levels(levels, size, step):
 
 
 @implements(group_sets, F1Cost)
-def _group_sets_f1(cost, data, i, room, levels, g):
+def _group_sets_f1(cost, data, i, room, from_empty, levels, g):
     # Level a * (n_false + 1) + b: a true labels on, and b false ones.
     n_true = n_false = 0
     for j in range(data.n_labels):
@@ -393,18 +383,6 @@ def _group_sets_f1(cost, data, i, room, levels, g):
     return (n_true + 1) * (n_false + 1)
 
 
-@implements(group_sets, MicroF1Cost)
-def _group_sets_micro_f1(cost, data, i, room, levels, g):
-    # The cost only counts the labels that are on.
-    all_levels(room.off, data.n_labels, levels)
-    n_true = 0
-    for j in range(data.n_labels):
-        n_true += 1 if data.labels[i, j] == 1 else 0
-    for level in range(data.n_labels + 1):
-        g[level] = -float(n_true + level)
-    return data.n_labels + 1
-
-
 @implements_each(profile, OWN, *EVERY)
 def _profile(data, cost, i, theta, room, own, h, g):
     truth = list_sets(data, cost, i, theta, room)
@@ -414,7 +392,7 @@ def _profile(data, cost, i, theta, room, own, h, g):
             h[mask] = room.scores[mask] - room.scores[truth]
             g[mask] = room.costs[mask]
         return size
-    n_levels = group_sets(cost, data, i, room, own.levels, g)
+    n_levels = group_sets(cost, data, i, room, own.from_empty, own.levels, g)
     listed_profile(room.scores, own.levels, size, n_levels, own.best, own.masks)
     for level in range(n_levels):
         h[level] = own.best[level] - room.scores[truth]

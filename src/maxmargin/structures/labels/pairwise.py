@@ -19,10 +19,10 @@ from maxmargin.core.contract import (
     shift,
     workspace,
 )
+from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.flips import BoundedRoom, best_labels_bounded, bounded_room
 from maxmargin.structures.labels.data import PairwiseLabels, label_potentials
 from maxmargin.structures.labels.shared import (
-    ADDITIVE,
     augment,
     hide_unknown,
     implements_each,
@@ -62,13 +62,13 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     return max(bound - value, 0.0)
 
 
-@implements_each(maximize, OWN, *ADDITIVE)
+@implements_each(maximize, OWN, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
-@implements_each(maximize_bounded, OWN, *ADDITIVE)
+@implements_each(maximize_bounded, OWN, SwitchCost)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     scores, costs = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     excess = _search(data, cost, i, theta, room, scores, costs, outputs, at)

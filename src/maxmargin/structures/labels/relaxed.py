@@ -30,11 +30,10 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
-from maxmargin.costs.tables import LabelCost, MicroF1Cost
+from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
 from maxmargin.structures.labels.data import RelaxedLabels, label_potentials
 from maxmargin.structures.labels.shared import (
-    ADDITIVE,
     augment,
     implements_each,
     scales_with_ties,
@@ -228,63 +227,42 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 
 
 @jitable
-def _side_cost(data, cost, i, outputs, at):
+def _side_sum(data, table, i, outputs, at):
+    """Return the sum of a table over the labels of a vertex that are wrong; halves count half."""
     total = 0.0
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth >= 0 and outputs[at + j] != 2 * truth:
-            total += cost.price[j, truth] * abs(truth - 0.5 * outputs[at + j])
-    return cost.scale[i] * total
-
-
-@implements(output_cost, RelaxedLabels, LabelCost)
-def _output_cost(data, cost, i, outputs, at):
-    total = _side_cost(data, cost, i, outputs, at)
-    share = share_of(data, outputs, at)
-    if share > 0.0:
-        other = _side_cost(data, cost, i, outputs, at + side_size(data))
-        total = (1.0 - share) * total + share * other
+            total += table[j, truth] * abs(truth - 0.5 * outputs[at + j])
     return total
 
 
 @jitable
-def _side_counts(data, i, outputs, at):
-    """Return how many labels are wrong, and on in output and truth together; halves count half."""
-    wrong = on = 0.0
-    for j in range(data.n_labels):
-        truth = data.labels[i, j]
-        if truth >= 0:
-            value = 0.5 * outputs[at + j]
-            wrong += abs(value - truth)
-            on += value + truth
-    return wrong, on
-
-
-@jitable
-def _counts(data, i, outputs, at):
-    wrong, on = _side_counts(data, i, outputs, at)
+def _sum_over_wrong(data, table, scale, i, outputs, at):
+    total = scale * _side_sum(data, table, i, outputs, at)
     share = share_of(data, outputs, at)
     if share > 0.0:
-        other_wrong, other_on = _side_counts(data, i, outputs, at + side_size(data))
-        wrong = (1.0 - share) * wrong + share * other_wrong
-        on = (1.0 - share) * on + share * other_on
-    return wrong, on
+        other = scale * _side_sum(data, table, i, outputs, at + side_size(data))
+        total = (1.0 - share) * total + share * other
+    return total
 
 
-@implements(output_cost, RelaxedLabels, MicroF1Cost)
-def _output_cost_micro_f1(data, cost, i, outputs, at):
-    return -_counts(data, i, outputs, at)[1]
+@implements(output_cost, RelaxedLabels, SwitchCost)
+def _output_cost(data, cost, i, outputs, at):
+    return cost.base[i] + _sum_over_wrong(data, cost.price, cost.scale[i], i, outputs, at)
 
 
-@implements(shift, RelaxedLabels, MicroF1Cost)
-def _shift_micro_f1(data, cost, i, outputs, at):
-    return cost.scale[i] * _counts(data, i, outputs, at)[0]
+@implements(shift, RelaxedLabels, SwitchCost)
+def _shift(data, cost, i, outputs, at):
+    if cost.shift.shape[0] == 0:
+        return 0.0
+    return _sum_over_wrong(data, cost.shift, cost.scale[i], i, outputs, at)
 
 
 # -- the best output -----------------------------------------------------------------------------
 
 
-@implements_each(maximize, (RelaxedLabels,), *ADDITIVE)
+@implements_each(maximize, (RelaxedLabels,), SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)

@@ -18,20 +18,20 @@ from maxmargin.core.contract import (
     profile_room,
     workspace,
 )
-from maxmargin.costs.tables import LabelCost, MicroF1Cost, WholeCost
+from maxmargin.costs.tables import SwitchCost, WholeCost
 from maxmargin.inference.labels.tree import best_k_tree, best_tree, tree_profile, write_tree_level
 from maxmargin.structures.labels.data import TreeLabels, label_potentials
 from maxmargin.structures.labels.shared import (
-    ADDITIVE,
     add_shifts,
     augment,
-    check_equal_prices,
+    check_has_levels,
+    counts_labels,
     hide_unknown,
     implements_each,
     known_scores,
-    level_price,
     scales_with_ties,
-    switch_off,
+    write_level_costs,
+    write_reference,
     write_set,
     write_with_price,
 )
@@ -84,7 +84,7 @@ def _workspace(data):
     return label_potentials(data), room
 
 
-@implements_each(maximize, OWN, *ADDITIVE)
+@implements_each(maximize, OWN, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
@@ -95,7 +95,7 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 # -- the k best ----------------------------------------------------------------------------------
 
 
-@implements_each(k_best_room, OWN, *ADDITIVE)
+@implements_each(k_best_room, OWN, SwitchCost)
 def _k_best_room(data, cost, k):
     return _best_of_tree(data, k)
 
@@ -123,7 +123,7 @@ def _rank(data, room, pair, k, own):
     )
 
 
-@implements_each(k_best, OWN, *ADDITIVE)
+@implements_each(k_best, OWN, SwitchCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
@@ -162,21 +162,17 @@ class TreeLevels(NamedTuple):
     before: Any  # (n_labels, 2, n_labels + 1)
     message: Any  # (n_labels + 1,)
     left: Any  # (n_labels + 1,) int32
-    off: Any  # (n_labels,) int32
+    reference: Any  # (n_labels,) int32
+    from_empty: int  # whether the reference is the empty set: see `write_reference`
 
 
-@implements(profile_levels, TreeLabels, LabelCost)
+@implements(profile_levels, TreeLabels, SwitchCost)
 def _profile_levels(data, cost):
-    check_equal_prices(data, cost)
+    check_has_levels(data, cost)
     return data.n_labels + 1
 
 
-@implements(profile_levels, TreeLabels, MicroF1Cost)
-def _profile_levels_micro_f1(data, cost):
-    return data.n_labels + 1
-
-
-@implements_each(profile_room, OWN, *ADDITIVE)
+@implements_each(profile_room, OWN, SwitchCost)
 def _profile_room(data, cost):
     m = data.n_labels
     return TreeLevels(
@@ -186,21 +182,7 @@ def _profile_room(data, cost):
         np.zeros(m + 1),
         np.zeros(m + 1, dtype=np.int32),
         np.zeros(m, dtype=np.int32),
-    )
-
-
-@jitable
-def _fill_levels(data, theta, room, reference, own, h):
-    tree_profile(
-        room.augmented,
-        theta.pair,
-        data.tree,
-        reference,
-        own.size,
-        own.table,
-        own.before,
-        own.message,
-        h,
+        int(counts_labels(cost)),
     )
 
 
@@ -215,30 +197,28 @@ def _true_edges(data, i, theta):
     return total
 
 
-@implements(profile, TreeLabels, LabelCost)
+@implements(profile, TreeLabels, SwitchCost)
 def _profile(data, cost, i, theta, room, own, h, g):
-    base = add_shifts(data, cost, i, theta, room) + _true_edges(data, i, theta)
-    _fill_levels(data, theta, room, data.labels[i], own, h)
-    price = level_price(data, cost, i)
+    true = add_shifts(data, cost, i, theta, room) + _true_edges(data, i, theta)
+    write_reference(data, i, own.from_empty, own.reference)
+    tree_profile(
+        room.augmented,
+        theta.pair,
+        data.tree,
+        own.reference,
+        own.size,
+        own.table,
+        own.before,
+        own.message,
+        h,
+    )
     for level in range(data.n_labels + 1):
-        h[level] -= base
-        g[level] = level * price
+        h[level] -= true
+    write_level_costs(data, cost, i, own.from_empty, data.n_labels + 1, g)
     return data.n_labels + 1
 
 
-@implements(profile, TreeLabels, MicroF1Cost)
-def _profile_micro_f1(data, cost, i, theta, room, own, h, g):
-    # The cost only counts labels, so a level is a number of labels that are on.
-    base = add_shifts(data, cost, i, theta, room) + _true_edges(data, i, theta)
-    n_true = switch_off(data, i, own.off)
-    _fill_levels(data, theta, room, own.off, own, h)
-    for level in range(data.n_labels + 1):
-        h[level] -= base
-        g[level] = -float(n_true + level)
-    return data.n_labels + 1
-
-
-@implements_each(profile_output, OWN, *ADDITIVE)
+@implements_each(profile_output, OWN, SwitchCost)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     write_tree_level(
         theta.pair,
