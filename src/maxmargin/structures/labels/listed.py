@@ -272,7 +272,7 @@ def _constrained(
         room.costs,
         room.scores.shape[0],
         room.scores[truth],
-        1.0 if tilt < np.inf else 0.0,
+        1.0 if tilt < np.inf else 1e-300,  # not 0: a label that is not known scores -inf
         tilt if tilt < np.inf else 1.0,
         low,
         high,
