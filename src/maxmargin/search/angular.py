@@ -30,15 +30,8 @@ from maxmargin.core.contract import (
     psi,
     search_room,
 )
-from maxmargin.search.contract import (
-    Recall,
-    check_at_least,
-    check_tolerance,
-    copy_output,
-    recall,
-    remember,
-    remembered,
-)
+from maxmargin.search.contract import check_at_least, check_tolerance
+from maxmargin.search.recall import Recall, copy_output, recall, remember, remembered
 
 #: Outputs an example that are kept for the next pass: the best one is often one of the last few.
 N_REMEMBERED = 8

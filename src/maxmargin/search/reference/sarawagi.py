@@ -24,15 +24,8 @@ from maxmargin.core.contract import (
     psi,
     search_room,
 )
-from maxmargin.search.contract import (
-    Recall,
-    check_at_least,
-    check_tolerance,
-    copy_output,
-    is_same_output,
-    recall,
-    remembered,
-)
+from maxmargin.search.contract import check_at_least, check_tolerance
+from maxmargin.search.recall import Recall, copy_output, is_same_output, recall, remembered
 
 
 @dataclass(frozen=True)
