@@ -10,19 +10,19 @@ import numpy as np
 
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.averaging import run_strides
+from maxmargin.solvers.blocks.arena import Blocks, make_room, new_blocks, reserve
 from maxmargin.solvers.blocks.dual import (
+    dual_value,
+    normalize,
+    primal_weights,
+    sharpen_blocks,
+)
+from maxmargin.solvers.blocks.visits import (
     ACTIVE,
     PAIRWISE,
     PLAIN,
     Bench,
-    Blocks,
     bench_for,
-    dual_value,
-    make_room,
-    new_blocks,
-    normalize,
-    primal_weights,
-    sharpen_blocks,
     visit_blocks,
 )
 from maxmargin.solvers.contract import Progress, Solver, State
@@ -178,6 +178,8 @@ class BlockFrankWolfe(Solver):
         mean = state.w_mean if self.average and w is None else None
 
         def call(first: int, last: int, total: float) -> float:
+            if ask:
+                state.replace_blocks(reserve(problem, state.blocks, order[first:last]))
             return run(
                 problem.view, order, first, last, inv_lam_n, kind, steps, ask, bends,
                 weights, state.blocks, state.bench, problem.desk(), total,
