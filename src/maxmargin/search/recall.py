@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import output_sizes, truths
+from maxmargin.core.outputs import copy_output, is_same_output
 
 #: Bytes that remembered outputs may take, and how many an example are kept whatever they take.
 MOST_BYTES, FEWEST_SLOTS = 1 << 28, 3
@@ -56,32 +57,16 @@ def remembered(kept: Recall) -> dict[str, Any]:
 
 
 @jitable
-def copy_output(size: int, source: Any, source_at: int, outputs: Any, at: int) -> None:
-    """Copy an output of so many cells."""
-    for k in range(size):
-        outputs[at + k] = source[source_at + k]
-
-
-@jitable
-def is_same_output(size: int, left: Any, left_at: int, right: Any, right_at: int) -> bool:
-    """Tell whether two outputs of so many cells are one."""
-    for k in range(size):
-        if left[left_at + k] != right[right_at + k]:
-            return False
-    return True
-
-
-@jitable
-def remember(kept: Any, i: int, size: int, outputs: Any, at: int) -> None:
+def remember(data: Any, kept: Any, i: int, outputs: Any, at: int) -> None:
     """Put an output first among those remembered, in place of itself or of the oldest."""
     start, last = kept.starts[i], kept.counts[i]
     for k in range(kept.counts[i]):
-        if is_same_output(size, outputs, at, kept.labels, k * kept.n_cells + start):
+        if is_same_output(data, i, outputs, at, kept.labels, k * kept.n_cells + start):
             last = k
             break
     last = min(last, kept.n_slots - 1)
     for k in range(last, 0, -1):
         to = k * kept.n_cells + start
-        copy_output(size, kept.labels, to - kept.n_cells, kept.labels, to)
-    copy_output(size, outputs, at, kept.labels, start)
+        copy_output(data, i, kept.labels, to - kept.n_cells, kept.labels, to)
+    copy_output(data, i, outputs, at, kept.labels, start)
     kept.counts[i] = max(kept.counts[i], last + 1)

@@ -197,7 +197,10 @@ class Loop:
         return lowest
 
     def _offer(self, w: np.ndarray, primal: float, excess: float) -> None:
-        self.tally.offer(w, primal, excess, self.problem.precision.of_primal(w, primal))
+        self.tally.offer(w, primal, excess, self._rounding(w, primal))
+
+    def _rounding(self, w: np.ndarray, primal: float) -> float:
+        return self.problem.precision.of_primal(self.problem.length(w), primal)
 
     def _bound(self, dual: float) -> None:
         self.tally.bound(dual, self.solver.dual_rounding(self.problem, self.state, dual))
@@ -223,7 +226,7 @@ class Loop:
                 tally.primal = math.nan
                 if self.solver.minimizes:
                     tally.primal, tally.excess = self.solver.assess(self.problem, tally.w)
-                    tally.primal_rounding = self.problem.precision.of_primal(tally.w, tally.primal)
+                    tally.primal_rounding = self._rounding(tally.w, tally.primal)
                 is_above = relative(tally.gap, tally.primal) > self.tol
                 if status in ("converged", "rounding") and is_above:
                     status = "patience"  # the weights that scored best are not those that converged

@@ -16,6 +16,19 @@ from maxmargin.solvers.loop import Loop
 from maxmargin.solvers.result import Result
 
 
+def check_norm(problem: Problem, solver: Solver) -> None:
+    """Refuse a solver that multiplies features itself where the norm is not theirs."""
+    if problem.is_euclidean or "euclidean" not in solver.needs:
+        return
+    from maxmargin.solvers import SOLVERS
+
+    fitting = [name for name, cls in SOLVERS.items() if "euclidean" not in cls.needs]
+    raise ValueError(
+        f"{type(solver).__name__} needs the Euclidean norm, and the regularizer of this problem is "
+        f"a {type(problem.regularizer).__name__}. Solvers that fit: {', '.join(fitting)}."
+    )
+
+
 def run(
     problem: Problem,
     solver: Solver,
@@ -56,6 +69,7 @@ def run(
     -------
     result, state
     """
+    check_norm(problem, solver)
     loop = Loop(problem, solver, rng, tol, validate, measure)
     with threadpool_limits(1, "blas"), compiling_watched() as loop.compiling:
         loop.begin(state, w, snapshot)

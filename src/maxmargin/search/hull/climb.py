@@ -21,10 +21,10 @@ from maxmargin.core.contract import (
     maximize_bounded,
     mix,
     output_cost,
-    output_size,
     psi,
     shift,
 )
+from maxmargin.core.outputs import copy_output
 from maxmargin.search.hull.finish import go_on
 from maxmargin.search.hull.points import (
     ORDER,
@@ -57,7 +57,7 @@ from maxmargin.search.hull.rooms import (
     HullThenList,
     HullThenProfile,
 )
-from maxmargin.search.recall import copy_output, remember
+from maxmargin.search.recall import remember
 
 
 @jitable
@@ -86,7 +86,7 @@ def _find(search, problem, i, desk, outputs, at):
     points, lines, labels, stride = room.points, room.lines, room.labels, room.stride
     chain, counts = room.ints[CHAIN], room.ints[COUNTS]
     kept = core.recall
-    size, start = output_size(data, i), kept.starts[i]
+    start = kept.starts[i]
     n_seeds = 1 + kept.counts[i]
     counts[:] = 0
     centre, other = -1, -1
@@ -99,9 +99,9 @@ def _find(search, problem, i, desk, outputs, at):
         score_scale, cost_scale = 1.0, 1.0
         is_first = False
         if new == 0:
-            copy_output(size, kept.truths, start, labels, 0)
+            copy_output(data, i, kept.truths, start, labels, 0)
         elif new < n_seeds:
-            copy_output(size, kept.labels, (new - 1) * kept.n_cells + start, labels, here)
+            copy_output(data, i, kept.labels, (new - 1) * kept.n_cells + start, labels, here)
         elif not is_written:
             centre, other, lam = aim(surrogate, points, chain, counts[N_CHAIN])
             # A bound needs the largest cost, which is asked for once and for all.
@@ -189,7 +189,7 @@ def _find(search, problem, i, desk, outputs, at):
         # The ends of the edge come first. Point 0, the true output, is there anyway.
         for slot in (best, other, centre):
             if slot > 0:
-                remember(kept, i, size, labels, slot * stride)
+                remember(data, kept, i, labels, slot * stride)
     is_mixed = False
     if bound > 0.0 and share > 0.0:
         is_mixed = mix(data, i, labels, centre * stride, labels, other * stride, share, outputs, at)
@@ -202,5 +202,5 @@ def _find(search, problem, i, desk, outputs, at):
     if value <= 0.0:
         best, value, slope, error = 0, 0.0, 0.0, 0.0
     if not is_mixed:
-        copy_output(size, labels, best * stride, outputs, at)
+        copy_output(data, i, labels, best * stride, outputs, at)
     return value, slope, error, max(bound, value)

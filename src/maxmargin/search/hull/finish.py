@@ -21,6 +21,7 @@ from maxmargin.core.contract import (
     profile_up_to,
     shift,
 )
+from maxmargin.core.outputs import copy_output
 from maxmargin.search.hull.branch import Branching
 from maxmargin.search.hull.points import (
     ORDER,
@@ -45,7 +46,6 @@ from maxmargin.search.hull.rooms import (
     HullThenList,
     HullThenProfile,
 )
-from maxmargin.search.recall import copy_output
 
 #: With no more levels than this a whole profile is no dearer than a query and a part of one.
 FEW_LEVELS = 20
@@ -152,7 +152,7 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
             if order > top:
                 top = order
                 is_written = True
-                copy_output(size, listed, place, room.labels, at)
+                copy_output(data, i, listed, place, room.labels, at)
         if n_listed < k:
             return is_written, True, h, g  # there are no others
         lines[TILT, n_lines] = lam

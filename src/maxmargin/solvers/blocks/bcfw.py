@@ -201,7 +201,8 @@ class BlockFrankWolfe(Solver):
         state = cast(BlockState, state)
         # Every visit adds to w: errors of either sign, which go as the root of their number.
         n_visits = problem.n_examples * (state.n_passes + 1) * (self.cache + 1)
-        return problem.precision.of_dual(state.w, dual, problem.lam, 10.0 * math.sqrt(n_visits))
+        length = problem.length(state.w)
+        return problem.precision.of_dual(length, dual, problem.lam, 10.0 * math.sqrt(n_visits))
 
     def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
         """Sum the dual anew; return D and its rounding."""

@@ -40,7 +40,7 @@ def dual_value(problem: Problem, blocks: Blocks, w: np.ndarray) -> float:
     linear = np.where(in_use(blocks), blocks.planes[:, ALPHA] * blocks.planes[:, OFFSET], 0.0)
     means = np.add.reduceat(linear, blocks.start[:-1])
     linear_term = float(problem.view.weight @ means) / problem.n_examples
-    return linear_term - 0.5 * problem.lam * float(w @ w)
+    return linear_term - 0.5 * problem.lam * problem.inner(w, w)
 
 
 def sharpen_blocks(problem: Problem, state: Any) -> tuple[float, float]:
@@ -57,7 +57,8 @@ def sharpen_blocks(problem: Problem, state: Any) -> tuple[float, float]:
     n_sums = 2.0 * float(np.add.reduceat(in_sum, blocks.start[:-1]) @ problem.sizes)
     dual = dual_value(problem, blocks, state.w)
     n_planes = int(blocks.count.max(initial=1))
-    rounding = problem.precision.of_dual(state.w, dual, problem.lam, n_sums + n_planes)
+    length = problem.length(state.w)
+    rounding = problem.precision.of_dual(length, dual, problem.lam, n_sums + n_planes)
     return dual, rounding
 
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import find, margin_error, output_length, potentials
+from maxmargin.core.contract import find, margin_error, potentials
+from maxmargin.core.outputs import copy_output
 from maxmargin.core.problem import Primal, Problem
 from maxmargin.solvers.averaging import run_strides
 from maxmargin.solvers.blocks.arena import (
@@ -169,7 +170,8 @@ class NSlack(Solver):
         """Return how far D can be from what was computed, as far as can be told cheaply."""
         state = cast(BlockState, state)
         n_visits = problem.n_examples * (state.n_passes + 1) * self.max_inner
-        return problem.precision.of_dual(state.w, dual, problem.lam, 10.0 * math.sqrt(n_visits))
+        length = problem.length(state.w)
+        return problem.precision.of_dual(length, dual, problem.lam, 10.0 * math.sqrt(n_visits))
 
     def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
         """Sum the dual anew; return D and its rounding."""
@@ -238,6 +240,5 @@ def add_chosen(
     """Give the blocks of the examples chosen the planes found for them."""
     for place in range(chosen.shape[0]):
         i = chosen[place]
-        for cell in range(output_length(problem.data, i, outputs, places[i])):
-            desk.y[cell] = outputs[places[i] + cell]
+        copy_output(problem.data, i, outputs, places[i], desk.y, 0)
         add_plane(problem, i, slopes[i], offsets[i], blocks, desk)

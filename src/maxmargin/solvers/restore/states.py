@@ -18,6 +18,7 @@ from maxmargin.core.contract import (
     output_length,
     psi,
     shift,
+    times_metric,
 )
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.blocks import dual as block_dual
@@ -339,7 +340,8 @@ def _audit_cuts(problem: Problem, state: State) -> None:
     vectors = [state.planes.combine(unit) for unit in units] if m * m < 10**6 else []
     if state.offset[0] != 0.0 or state.planes.combine(units[0]).any():
         raise ValueError("the first plane must be 0")
-    gram = np.array([state.planes.products(vector) for vector in vectors])
+    metric = problem.regularizer
+    gram = np.array([state.planes.products(times_metric(metric, v)) for v in vectors])
     if vectors:
         _close("gram", state.gram[:m, :m], gram)
     for k in np.flatnonzero(is_row):
@@ -350,7 +352,7 @@ def _audit_cuts(problem: Problem, state: State) -> None:
         raise ValueError("the coefficients of its planes do not sum to 1")
     for w in (state.w, state.best):
         risk = problem.risk(w).value
-        height = state.offset + state.planes.products(w)
+        height = state.offset + state.planes.products(times_metric(metric, w))
         room = ROUNDING * (1.0 + abs(risk) + np.abs(state.offset))
         if (height > risk + room)[~is_row].any():
             raise ValueError("a plane of its state is above the losses")
