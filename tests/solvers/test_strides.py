@@ -73,7 +73,7 @@ def test_the_number_of_calls_changes_no_bit(solver, monkeypatch):
 @pytest.mark.parametrize("n_looks", [2, 5, 11, 30])
 def test_time_is_up_between_two_calls(solver, compile, n_looks, monkeypatch):
     monkeypatch.setattr(problem_module, "STRIDE", 2)
-    monkeypatch.setattr(importlib.import_module("maxmargin.solvers.run"), "time", Clock())
+    monkeypatch.setattr(importlib.import_module("maxmargin.solvers.loop"), "time", Clock())
     problem = TINY.problem(0.05, compile=compile)
     result, state = train(solver, problem, max_iter=50, time_budget=float(n_looks))
     # Every look at the clock takes a second: the run ends at that very look.

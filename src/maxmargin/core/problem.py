@@ -9,6 +9,7 @@ regularisation and the counting, and computes primal values, on several threads 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
@@ -17,7 +18,9 @@ import numpy as np
 
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
+    Identity,
     find,
+    inner,
     is_relaxed,
     memory,
     n_weights,
@@ -39,6 +42,10 @@ CHUNK_CELLS = 1 << 14
 #: the clock is looked at. No call visits more than `STRIDE` examples.
 STRIDE_WORK = 1 << 26
 STRIDE = 4096
+
+
+#: The regulariser of a problem that is given no other.
+EUCLIDEAN = Identity()
 
 
 def small_chunk(sizes: np.ndarray) -> int:
@@ -133,6 +140,7 @@ class Problem:
         convex P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
+    regularizer : object for whose type `times_metric` is implemented, whose |w|^2 is kept small
     rows : HardRows or None, what w must keep on its side besides; for `OneSlackRows` alone
     """
 
@@ -150,6 +158,7 @@ class Problem:
         is_linear: bool = True,
         n_jobs: int = 1,
         compile: bool = True,
+        regularizer: Any = EUCLIDEAN,
         rows: Any = None,
     ) -> None:
         if not (np.isfinite(lam) and lam > 0):
@@ -165,6 +174,7 @@ class Problem:
         self.lam = float(lam)
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
+        self.regularizer = regularizer
         self.rows = rows
         self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
         self._calls = 0
@@ -201,6 +211,19 @@ class Problem:
         if self.rows is not None:
             return "reduced"
         return "relaxed" if is_relaxed(type(self.view.data)) else "integral"
+
+    @property
+    def is_euclidean(self) -> bool:
+        """Whether |w|^2 is w.w."""
+        return isinstance(self.regularizer, Identity)
+
+    def inner(self, u: np.ndarray, v: np.ndarray) -> float:
+        """Return the inner product of two weight vectors, <u, v>."""
+        return float(inner(self.regularizer, u, v))
+
+    def length(self, w: np.ndarray) -> float:
+        """Return |w|."""
+        return math.sqrt(self.inner(w, w))
 
     @property
     def n_oracle_calls(self) -> int:
@@ -365,7 +388,7 @@ class Problem:
 
     def regularized(self, risk: Primal, w: np.ndarray) -> Primal:
         """Return P(w), given R(w)."""
-        return Primal(risk.value + 0.5 * self.lam * float(w @ w), risk.excess)
+        return Primal(risk.value + 0.5 * self.lam * self.inner(w, w), risk.excess)
 
     def primal(self, w: np.ndarray) -> float:
         """Return P(w), or a bound above it where the search is not exact."""

@@ -30,15 +30,9 @@ from maxmargin.core.contract import (
     psi,
     search_room,
 )
-from maxmargin.search.contract import (
-    Recall,
-    check_at_least,
-    check_tolerance,
-    copy_output,
-    recall,
-    remember,
-    remembered,
-)
+from maxmargin.core.outputs import copy_output
+from maxmargin.search.contract import check_at_least, check_tolerance
+from maxmargin.search.recall import Recall, recall, remember, remembered
 
 #: Outputs an example that are kept for the next pass: the best one is often one of the last few.
 N_REMEMBERED = 8
@@ -244,7 +238,7 @@ def _find(search, problem, i, desk, outputs, at):
     first_tilt = 1.0
     n_found = kept.counts[i]
     for k in range(n_found):
-        copy_output(size, kept.labels, k * kept.n_cells + start, labels, k * size)
+        copy_output(data, i, kept.labels, k * kept.n_cells + start, labels, k * size)
         error = margin_error(data, i, desk.theta, labels, k * size)
         g = output_cost(data, cost, i, labels, k * size)
         value, slope, _ = psi(surrogate, error, g)
@@ -324,9 +318,9 @@ def _find(search, problem, i, desk, outputs, at):
 
     bound = max(bound, left)
     if place < 0:
-        copy_output(size, kept.truths, start, outputs, at)
+        copy_output(data, i, kept.truths, start, outputs, at)
     else:
-        copy_output(size, labels, place * size, outputs, at)
+        copy_output(data, i, labels, place * size, outputs, at)
         if kept.is_warm:
-            remember(kept, i, size, outputs, at)
+            remember(data, kept, i, outputs, at)
     return best, best_slope, best_error, max(bound, best)

@@ -23,6 +23,7 @@ from maxmargin.core.contract import (
     maximize_within,
     mix,
     output_cost,
+    output_length,
     output_parts,
     output_size,
     potentials,
@@ -189,7 +190,8 @@ def trace_search(problem: Any, i: int, w: Any, *, slack: float = 0.0) -> Trace:
     found = plain.empty_outputs(int(output_size(view.data, i)))
     value, _, _, bound = find(search, traced, i, desk, found, 0)
     h, g = _measure(view.data, view.cost, i, desk.theta, found, 0)
-    return Trace(log.queries, found, h, g, float(value), float(bound), int(desk.calls[0]))
+    cells = _cells(view.data, i, found, 0)
+    return Trace(log.queries, cells, h, g, float(value), float(bound), int(desk.calls[0]))
 
 
 def _own(value: Any) -> Any:
@@ -254,7 +256,7 @@ class _TracedCost:
 
 
 def _cells(data: Any, i: int, outputs: Any, at: int) -> np.ndarray:
-    return np.array(outputs[at : at + int(output_size(data, i))])
+    return np.array(outputs[at : at + int(output_length(data, i, outputs, at))])
 
 
 def _value(tilt: float, h: float, g: float) -> float:
@@ -268,6 +270,11 @@ def _tilt(score_scale: float, cost_scale: float) -> float:
 @implements(output_size, _TracedData)
 def _output_size(data, i):
     return output_size(data.data, i)
+
+
+@implements(output_length, _TracedData)
+def _output_length(data, i, outputs, at):
+    return output_length(data.data, i, outputs, at)
 
 
 @implements(margin_error, _TracedData)

@@ -49,7 +49,7 @@ def workspace(data):
 
 @generic
 def output_size(data, i):
-    """Return the number of cells of an output of example i."""
+    """Return the number of cells of an output of example i, the most where they differ."""
 
 
 @generic
@@ -74,6 +74,16 @@ def maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     Scales are >= 0. Ties: lowest label first. By the types of data and cost. A cost with a `shift`
     adds it to the score.
     """
+
+
+@generic_with_default
+def output_length(data, i, outputs, at):
+    """Return how many cells the output at (outputs, at) has in use, `output_size` at the most.
+
+    Where outputs differ in length, their cells must tell it, and nobody looks at the cells behind
+    them. The default is for outputs that always fill their cells.
+    """
+    return output_size(data, i)
 
 
 @generic_with_default
