@@ -163,7 +163,7 @@ def test_compiled_and_python_prediction_agree(data):
     outputs, costs = best_outputs(training.data, model.result_.w, free, training.cost)
     slow, slow_costs = np.zeros_like(outputs), np.zeros(60)
     places = np.arange(61)
-    room = workspace(training.data), np.zeros(1, dtype=np.int32)
+    room = *workspace(training.data), np.zeros(1, dtype=np.int32)
     predict_examples(
         training.data, free, training.cost, 0, 60, model.result_.w, *room, slow, places, slow_costs
     )

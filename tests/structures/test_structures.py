@@ -155,10 +155,11 @@ def test_ties_go_to_the_lowest_label(structure):
     data, sizes = tiny_data(structure)
     for cost in (Hamming(), ZeroOne()):
         tables = cost.tables(np.arange(N_LABELS), sizes)
-        theta, y = workspace(data), np.zeros(sizes.max(), dtype=np.int32)
+        theta, room = workspace(data)
+        y = np.zeros(sizes.max(), dtype=np.int32)
         for i, size in enumerate(sizes):
             potentials(data, i, np.zeros(int(generic.n_weights(data))), 1.0, theta)
-            maximize(data, tables, i, theta, 1.0, 0.0, y, 0)
+            maximize(data, tables, i, theta, room, 1.0, 0.0, y, 0)
             assert y[:size].tolist() == [0] * size
 
 
@@ -200,21 +201,21 @@ def _wrong_gram(right, data, i, outputs, at, spare, theta):
     theta.scores[0, outputs[at]] *= 2.0
 
 
-def _always_zero(right, data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _always_zero(right, data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     outputs[at] = 0
 
 
-def _no_output(right, data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _no_output(right, data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     outputs[at] = 17
 
 
-def _writes_beyond(right, data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    right(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _writes_beyond(right, data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    right(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
     outputs[at + 1] = 0
 
 
-def _wanders(right, data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    right(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _wanders(right, data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    right(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
     if score_scale == cost_scale == 0.0:
         outputs[at] = at > 0
 

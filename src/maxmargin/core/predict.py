@@ -32,6 +32,7 @@ def predict_examples(
     last: int,
     w: Any,
     theta: Any,
+    room: Any,
     y: Any,
     outputs: Any,
     places: Any,
@@ -44,7 +45,7 @@ def predict_examples(
     """
     for i in range(first, last):
         potentials(data, i, w, 1.0, theta)
-        maximize(data, free, i, theta, 1.0, 0.0, y, 0)
+        maximize(data, free, i, theta, room, 1.0, 0.0, y, 0)
         for cell in range(output_size(data, i)):
             outputs[places[i] + cell] = y[cell]
         if costs.shape[0] > 0:
@@ -86,8 +87,8 @@ def best_outputs(
         ]
 
         def serve(piece: int, worker: int) -> None:
-            theta, y = rooms[worker]
-            run(data, free, judge, *chunks[piece], w, theta, y, outputs, places, costs)
+            (theta, room), y = rooms[worker]
+            run(data, free, judge, *chunks[piece], w, theta, room, y, outputs, places, costs)
 
         workers.share(len(chunks), serve)
     return outputs, costs

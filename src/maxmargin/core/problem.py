@@ -9,6 +9,7 @@ regularisation and the counting, and computes primal values, on several threads 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -16,7 +17,9 @@ import numpy as np
 
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
+    Identity,
     find,
+    inner,
     is_relaxed,
     memory,
     n_weights,
@@ -34,6 +37,10 @@ from maxmargin.core.workers import Workers, cut, small_chunk
 #: the clock is looked at. No call visits more than `STRIDE` examples.
 STRIDE_WORK = 1 << 26
 STRIDE = 4096
+
+
+#: The regulariser of a problem that is given no other.
+EUCLIDEAN = Identity()
 
 
 def lam_from_C(C: float, n_samples: int) -> float:
@@ -55,10 +62,11 @@ class Desk(NamedTuple):
     """Room for the work on one example at a time. One desk a thread."""
 
     theta: Any
+    room: Any  # the structure's, beside theta
     theta_difference: Any
     y: Any  # cells of one output
     spare: Any  # cells for `difference_potentials`, see `spare_size`
-    room: Any  # the search's own
+    search_room: Any  # the search's own
     calls: Any  # (1,) int64: oracle calls so far
     slack: Any  # (1,): the loss of the example in hand that its known planes account for
 
@@ -121,6 +129,7 @@ class Problem:
         convex P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
+    regularizer : object for whose type `times_metric` is implemented, whose |w|^2 is kept small
     rows : HardRows or None, what w must keep on its side besides; for `OneSlackRows` alone
     """
 
@@ -138,6 +147,7 @@ class Problem:
         is_linear: bool = True,
         n_jobs: int = 1,
         compile: bool = True,
+        regularizer: Any = EUCLIDEAN,
         rows: Any = None,
     ) -> None:
         if not (np.isfinite(lam) and lam > 0):
@@ -153,6 +163,7 @@ class Problem:
         self.lam = float(lam)
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
+        self.regularizer = regularizer
         self.rows = rows
         self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
         self._calls = 0
@@ -195,6 +206,19 @@ class Problem:
         return "relaxed" if is_relaxed(type(self.view.data)) else "integral"
 
     @property
+    def is_euclidean(self) -> bool:
+        """Whether |w|^2 is w.w."""
+        return isinstance(self.regularizer, Identity)
+
+    def inner(self, u: np.ndarray, v: np.ndarray) -> float:
+        """Return the inner product of two weight vectors, <u, v>."""
+        return float(inner(self.regularizer, u, v))
+
+    def length(self, w: np.ndarray) -> float:
+        """Return |w|."""
+        return math.sqrt(self.inner(w, w))
+
+    @property
     def n_oracle_calls(self) -> int:
         """Calls of the oracle, by all threads, since this was set to 0."""
         return self._calls + sum(int(desk.calls[0]) for desk in self._desks)
@@ -234,10 +258,12 @@ class Problem:
         """Return the desk of a thread, made at the first use."""
         data = self.view.data
         while len(self._desks) <= number:
+            theta, room = workspace(data)
             self._desks.append(
                 Desk(
-                    workspace(data),
-                    workspace(data),
+                    theta,
+                    room,
+                    workspace(data)[0],
                     self.empty_outputs(int(self.sizes.max(initial=1))),
                     np.zeros(int(spare_size(data))),
                     search_room(self.view.search, self),
@@ -267,7 +293,7 @@ class Problem:
             return 1
         if "stride" not in self._known:
             cells = max(int(self.sizes.max(initial=1)), 1)
-            scores = _n_numbers(self.desk().theta) / cells
+            scores = _n_numbers(self.desk()[:2]) / cells
             inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
             mean = max(float(self.sizes.mean()), 1.0)
             work = mean * (scores + inputs) * scores
@@ -320,7 +346,7 @@ class Problem:
 
     def regularized(self, risk: Primal, w: np.ndarray) -> Primal:
         """Return P(w), given R(w)."""
-        return Primal(risk.value + 0.5 * self.lam * float(w @ w), risk.excess)
+        return Primal(risk.value + 0.5 * self.lam * self.inner(w, w), risk.excess)
 
     def primal(self, w: np.ndarray) -> float:
         """Return P(w), or a bound above it where the search is not exact."""

@@ -61,7 +61,7 @@ class Solver(ABC):
     #: The state that `start` makes.
     state_class: ClassVar[type[State]]
     #: What it asks for: of the surrogate "convex", "linear" (in h) or "unit_slope" (dpsi/dh is 1),
-    #: of the structure "listed" (few outputs, that can be listed).
+    #: of the structure "listed" (few outputs, that can be listed), of the regulariser "euclidean".
     needs: ClassVar[frozenset[str]] = frozenset()
     #: Whether it minimises P, so that primal values are worth computing.
     minimizes: ClassVar[bool] = True

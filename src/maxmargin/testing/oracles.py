@@ -44,6 +44,7 @@ class Listed(NamedTuple):
     cost: Any
     i: int
     theta: Any
+    room: Any
     rows: np.ndarray
     h: np.ndarray
     g: np.ndarray
@@ -106,10 +107,10 @@ def check_oracles(
 
 
 def _listed(data: Any, cost: Any, i: int, w: np.ndarray, outputs: OutputSource | None) -> Listed:
-    theta = workspace(data)
+    theta, room = workspace(data)
     potentials(data, i, w, 1.0, theta)
     rows = all_outputs(data, i, outputs)
-    without = Listed(data, cost, i, theta, rows, np.zeros(0), np.zeros(0))
+    without = Listed(data, cost, i, theta, room, rows, np.zeros(0), np.zeros(0))
     points = np.array([without.point(row, 0) for row in rows])
     return without._replace(h=points[:, 0], g=points[:, 1])
 
@@ -120,11 +121,11 @@ def _cells(listed: Listed, count: int) -> np.ndarray:
 
 
 def _check_k_best(listed: Listed, k: int, rng: np.random.Generator) -> None:
-    data, cost, i, theta = listed[:4]
-    room, cells = k_best_room(data, cost, k), _cells(listed, k)
+    data, cost, i, theta, room = listed[:5]
+    own, cells = k_best_room(data, cost, k), _cells(listed, k)
     size = output_size(data, i)
     for a, b in ((1.0, 0.0), (1.0, rng.exponential()), (rng.exponential(), 1.0)):
-        count = k_best(data, cost, i, theta, a, b, k, room, cells, 0)
+        count = k_best(data, cost, i, theta, room, a, b, k, own, cells, 0)
         values = a * listed.h + b * listed.g
         require(
             count == min(k, len(values)),
@@ -144,10 +145,10 @@ def _check_k_best(listed: Listed, k: int, rng: np.random.Generator) -> None:
 
 
 def _check_profile(listed: Listed) -> None:
-    data, cost, i, theta = listed[:4]
+    data, cost, i, theta, room = listed[:5]
     h, g = np.zeros((2, profile_levels(data, cost)))
-    room, cells = profile_room(data, cost), _cells(listed, 1)
-    n_levels = profile(data, cost, i, theta, room, h, g)
+    own, cells = profile_room(data, cost), _cells(listed, 1)
+    n_levels = profile(data, cost, i, theta, room, own, h, g)
     require(n_levels <= len(h), f"the profile of example {i} has more levels than it said.")
     for price in np.unique(np.round(listed.g, 9)):
         best = listed.h[np.abs(listed.g - price) <= 1e-8].max()
@@ -158,7 +159,7 @@ def _check_profile(listed: Listed) -> None:
             f"{at_price}.",
         )
     for level in np.flatnonzero(h[:n_levels] > -np.inf):
-        profile_output(data, cost, i, theta, room, int(level), cells, 0)
+        profile_output(data, cost, i, theta, room, own, int(level), cells, 0)
         require(
             np.allclose(listed.point(cells, 0), (h[level], g[level]), rtol=1e-9, atol=1e-9),
             f"level {level} of example {i} says (h, g) = ({h[level]:.9g}, {g[level]:.9g}), but its "
@@ -209,12 +210,12 @@ def _ask_angle(
     listed: Listed, tilt: float, low: float, high: float, is_closed: bool, banned: Any = None
 ) -> tuple[np.ndarray, float] | None:
     """Ask for the best output of an angle; return its cells and its value, None without one."""
-    data, cost, i, theta = listed[:4]
+    data, cost, i, theta, room = listed[:5]
     cells, no_ban = _cells(listed, 1), _cells(listed, 0)
     n_banned = 0 if banned is None else 1
     banned = no_ban if banned is None else banned
     if not constrained(
-        data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, cells, 0
+        data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, cells, 0
     ):
         return None
     return cells, _angle_value(tilt, *listed.point(cells, 0))
@@ -282,7 +283,7 @@ def _check_bounds_on_a_slope(listed: Listed, tilt: float) -> None:
 
 
 def _check_forbid(listed: Listed, rng: np.random.Generator) -> None:
-    data, cost, i, theta = listed[:4]
+    data, cost, i, theta, room = listed[:5]
     parts = [output_parts(data, i, row, 0) for row in listed.rows]
     _check_parts(listed, parts)
     sets = [frozenset(each) for each in parts]
@@ -299,7 +300,7 @@ def _check_forbid(listed: Listed, rng: np.random.Generator) -> None:
         ) if can_require(data) else frozenset()  # fmt: skip
         a, b = (0.0, 1.0) if trial == 0 else (1.0, rng.exponential())
         try:
-            found = maximize_within(data, cost, i, theta, a, b, forbid, needed, cells, 0)
+            found = maximize_within(data, cost, i, theta, room, a, b, forbid, needed, cells, 0)
         except ValueError as error:
             raise AssertionError(str(error)) from error
         fits = np.array([needed <= own and forbid.isdisjoint(own) for own in sets])

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core import predict
-from maxmargin.costs import Hamming, LabelCost, label_tables
+from maxmargin.costs import Hamming, SwitchCost, label_tables
+from maxmargin.costs.tables import switch_cost
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.multilabel.costs import SET_METRICS, set_costs
 from maxmargin.estimators.multilabel.edges import (
@@ -302,8 +303,8 @@ random_state, warm_start, callbacks, verbose
         self.pairwise_ = w[n_single:]
         self.edges_ = self.classes_[self._edges]
 
-    def _prediction_cost(self, data: Any) -> LabelCost:
-        return LabelCost(np.zeros((data.n_labels, 2)), np.zeros(len(data.labels)))
+    def _prediction_cost(self, data: Any) -> SwitchCost:
+        return switch_cost(np.zeros((data.n_labels, 2)), np.zeros(len(data.labels)))
 
     def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
         # Not by `_encode`: there an example is its known labels, here it is predicted whole.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -45,9 +45,9 @@ class OneSlackRowsState(OneSlackState):
         self.primal = math.inf
         self.is_kept = True
 
-    def add(self, new: Plane, row: int = -1) -> None:
+    def add(self, new: Plane, regularizer: Any, row: int = -1) -> None:
         """Add a plane, or a row."""
-        super().add(new)
+        super().add(new, regularizer)
         self.row = np.append(self.row, row)
 
     def forget(self) -> None:
@@ -83,6 +83,7 @@ class OneSlackRows(OneSlack):
 
     name: ClassVar[str] = "one_slack"
     state_class: ClassVar[type[State]] = OneSlackRowsState
+    needs: ClassVar[frozenset[str]] = frozenset({"convex", "euclidean"})
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> OneSlackRowsState:
         """Start at the weights that the rows come with; others may miss some."""
@@ -100,7 +101,7 @@ class OneSlackRows(OneSlack):
         if state.is_kept and primal < state.primal:
             state.primal, state.kept = primal, w
         self._compare(state, w, primal)
-        state.add(plane)
+        state.add(plane, problem.regularizer)
         self._solve_master(problem, state)
         self._turn_inwards(state)
         state.is_kept = False
@@ -118,7 +119,8 @@ class OneSlackRows(OneSlack):
         new = np.setdiff1d(np.flatnonzero(margins < 1.0 - MET), state.row)
         if len(new):
             for i in new[np.argsort(margins[new], kind="stable")[:N_ROWS]]:
-                state.add(Plane(1.0, -problem.rows.signed(i), 0.0), row=int(i))
+                plane = Plane(1.0, -problem.rows.signed(i), 0.0)
+                state.add(plane, problem.regularizer, row=int(i))
             # Other weights are compared from now on: those before may miss the new rows.
             state.upper, state.share = math.inf, 1.0
             self._solve_master(problem, state)
@@ -135,10 +137,10 @@ class OneSlackRows(OneSlack):
         alpha = state.alpha
         solve_with_rows(state.gram, state.offset, problem.lam, alpha, state.row >= 0, tol)
         state.w = state.planes.combine(alpha) / -problem.lam
-        lower = float(state.offset @ alpha) - 0.5 * problem.lam * float(state.w @ state.w)
+        lower = float(state.offset @ alpha) - 0.5 * problem.lam * problem.inner(state.w, state.w)
         state.idle = np.where(alpha > 0.0, 0, state.idle + 1)
         if lower > state.lower:
-            noise = self._noise(problem, state, alpha, state.w, lower)
+            noise = self._noise(problem, state, alpha, problem.length(state.w), lower, problem.lam)
             # Weights that miss rows by as much as is let pass may be better than the best.
             missed = MET * float(alpha[state.row >= 0].sum())
             state.lower, state.lower_noise = lower, noise + missed

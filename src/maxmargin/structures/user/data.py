@@ -368,7 +368,7 @@ def _truths(data):
 
 @implements(workspace, UserData)
 def _workspace(data):
-    return _Weights()
+    return _Weights(), ()
 
 
 @implements(score_lengths, UserData)
@@ -405,7 +405,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, UserData, OwnCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
     outputs[at] = Box(ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale))
 
