@@ -61,6 +61,8 @@ def test_registered_structures_meet_the_contract(structure, features, cost):
     tiny = tiny_data(structure, features)
     if cost not in fitting_costs(structure):
         return  # refused, see test_contracts
+    if structure.endswith("_program") and features != "dense" and cost != "hamming":
+        return  # milliseconds a call, and Python code that does not depend on the features
     tables = tiny_tables(tiny, cost)
     # Compiled code differs by the types of features and cost: not all combinations need it.
     compile = features == "dense" or (structure, features, cost) in {

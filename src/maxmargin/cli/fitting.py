@@ -37,7 +37,13 @@ def new_estimator(
     if given.get("normalize") == "none":
         given["normalize"] = None
     callbacks = None if checkpoint is None else [maxmargin.Checkpoint(checkpoint, every)]
-    estimator = getattr(maxmargin, kind.estimator)(**given, callbacks=callbacks)
+    learner = getattr(maxmargin, kind.estimator)
+    for option in ("missing", "zeros"):
+        if option in given and option not in learner._get_param_names():
+            raise ValueError(
+                f"--{option} is not for {kind.estimator}, which has no such parameter."
+            )
+    estimator = learner(**given, callbacks=callbacks)
     check_settings(estimator)  # before a long file is read
     if kind.has_queries:
         check_ranking(estimator)
@@ -91,6 +97,7 @@ def fit(
     scheme: str | None = None,
 ) -> None:
     """Fit, with progress on stderr."""
+    from maxmargin.training.scoring import ABOUT_EVAL_SET
     from maxmargin.training.settings import resolve_solver
 
     if not quiet:
@@ -106,6 +113,11 @@ def fit(
         estimator.callbacks = [*(kept or ()), *shown]
         try:
             estimator.fit(batch.X, batch.y, eval_set=eval_set, resume=resume, **queries)
+        except (TypeError, ValueError) as error:
+            if held_out is None or not str(error).startswith(ABOUT_EVAL_SET):
+                raise
+            said = str(error).removeprefix(ABOUT_EVAL_SET)
+            raise ValueError(f"--dev {held_out.path}: {said}") from error
         finally:
             estimator.callbacks = kept
 

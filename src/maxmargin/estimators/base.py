@@ -26,7 +26,7 @@ from maxmargin.training import storage
 from maxmargin.training.checkpoint import bind_callbacks, read_checkpoint
 from maxmargin.training.path import PathResult, regularization_path
 from maxmargin.training.progress import ProgressLine
-from maxmargin.training.scoring import Measure, measure_for, single_eval_set
+from maxmargin.training.scoring import eval_measure, single_eval_set
 from maxmargin.training.settings import check_settings, generator, n_threads
 from maxmargin.training.task import Training
 from maxmargin.training.warm import Memory, Start, recall
@@ -168,7 +168,7 @@ class BaseSVM(Hooks, BaseEstimator):
             settings = self._suit(settings, training)
             lam = lam_from_C(float(self.C), training.n_examples)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
-            measure = Measure("", None) if eval_set is None else measure_for(self, *eval_set)
+            measure = eval_measure(self, eval_set)
             snapshot = None if resume is None else read_checkpoint(resume, self, problem, eval_set)
             start, state, w = None, None, None
             if self.warm_start:
@@ -300,7 +300,8 @@ class BaseSVM(Hooks, BaseEstimator):
         if self.patience is not None and eval_set is None:
             raise ValueError("patience needs an eval_set to look at; got eval_set=None.")
         if eval_set is not None and not (isinstance(eval_set, tuple) and len(eval_set) == 2):
-            raise TypeError(f"eval_set must be a pair (X, Y), got {type(eval_set).__name__}.")
+            n = f" of {len(eval_set)}" if isinstance(eval_set, tuple) else ""
+            raise TypeError(f"eval_set must be a pair (X, Y), got {type(eval_set).__name__}{n}.")
 
     def _adopt(self, result: Result) -> Self:
         self.result_ = result

@@ -59,13 +59,6 @@ class Queries:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @property
-    def query_of_row(self) -> np.ndarray:
-        """The query of each row, in the order of the caller."""
-        query = np.empty(len(self.order), dtype=np.int64)
-        query[self.order] = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        return query
-
     def rows(self, q: int) -> np.ndarray:
         """Return the rows of a query."""
         return self.order[self.offsets[q] : self.offsets[q + 1]]

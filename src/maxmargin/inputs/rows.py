@@ -15,6 +15,7 @@ from maxmargin.inputs.vocabulary import (
     check_csr,
     check_dense,
     check_matrix_like,
+    name_text_column,
     restored_table,
     row_kind,
 )
@@ -57,14 +58,18 @@ class RowInputs:
         else:
             self.features_ = None
         check_matrix_like(X)
-        matrix = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            reset=reset,
-        )
+        try:
+            matrix = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+                reset=reset,
+            )
+        except (TypeError, ValueError):
+            name_text_column(X, "X")
+            raise
         check = check_csr if sp.issparse(matrix) else check_dense
         return check(matrix, allow_nan=self._allows_nan())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 
 import numpy as np
 
@@ -145,6 +144,15 @@ class Loop:
             self.problem.watch = None
         return "max_iter"
 
+    def tell_end(self, callbacks: list[Callback]) -> None:
+        """Tell callbacks that want to know it that the passes are over."""
+        try:
+            for callback in callbacks:
+                if hasattr(callback, "end"):
+                    callback.end()
+        except KeyboardInterrupt:  # asked twice: what they have not done stays undone
+            self.was_interrupted = True
+
     #: Whether Ctrl-C ended the run.
     was_interrupted = False
 
@@ -275,7 +283,7 @@ class Loop:
             "lam": self.problem.lam,
             "rng": self.rng.bit_generator.state,
             "tally": {name: getattr(tally, name) for name in NUMBERS},
-            "history": [asdict(record) for record in tally.history],
+            "history": [dict(vars(record)) for record in tally.history],
         }
         arrays = {f"state.{name}": array for name, array in self.state.arrays().items()}
         arrays |= {f"memory.{name}": array for name, array in self.problem.memory().items()}

@@ -58,7 +58,8 @@ def run(
         follows, of which none is cut
     state : where to go on (warm start), as an earlier run returned it
     w : weights to make use of where there is no state
-    callbacks : called with an `Iteration` after each pass
+    callbacks : called with an `Iteration` after each pass; the method `end` of one that has it
+        is called when the passes are over
     validate : scores weights on held-out data, larger is better; recorded after each pass
     measure : what `validate` measures, by name
     patience : stop when the validation score has not risen for so many passes, and return the
@@ -73,7 +74,9 @@ def run(
     loop = Loop(problem, solver, rng, tol, validate, measure)
     with threadpool_limits(1, "blas"), compiling_watched() as loop.compiling:
         loop.begin(state, w, snapshot)
-        status = loop.repeat(max_iter, time_budget, list(callbacks), patience)
+        callbacks = list(callbacks)
+        status = loop.repeat(max_iter, time_budget, callbacks, patience)
+        loop.tell_end(callbacks)
         result = loop.finish(status, patience)
     warn_of_ending(result, solver, tol, loop.was_interrupted)
     return result, loop.state

@@ -12,6 +12,7 @@ from numba.core.errors import NumbaError
 from maxmargin.core.contract import (
     add_difference,
     difference_potentials,
+    has,
     margin_error,
     maximize,
     n_weights,
@@ -147,7 +148,7 @@ def check_structure(
 
 
 def _as_data(structure: Any, X: Any, Y: Any, cost: Any) -> tuple[Any, Any]:
-    if isinstance(structure, tuple | UserData):
+    if isinstance(structure, tuple) or has(n_weights, type(structure)):
         own = isinstance(structure, UserData)
         if cost is None and not own:
             raise TypeError("cost must be given with data: what maximize and output_cost take.")

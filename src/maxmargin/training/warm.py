@@ -63,6 +63,8 @@ class Start(NamedTuple):
     layout: Any
     solver: Solver
     lam: float
+    #: What each weight is multiplied with to hold for the features as they came; None: all with 1.
+    units: np.ndarray | None = None
 
     @classmethod
     def of(cls, estimator: Any, problem: Problem, solver: Solver) -> Start:
@@ -75,7 +77,7 @@ class Start(NamedTuple):
                 "warm_start=True tells data apart by a hash of them, for which the structure, X "
                 f"and Y must be picklable; with this {structure} they are not ({error})."
             ) from error
-        return cls(mark, estimator._layout(), solver, problem.lam)
+        return cls(mark, estimator._layout(), solver, problem.lam, estimator._units())
 
 
 @dataclass
@@ -95,15 +97,26 @@ def recall(memory: Memory | None, start: Start, problem: Problem) -> Recalled:
     if before.layout != start.layout:
         _warn("The classes or features differ from those of the last fit: starting anew.")
         return None, None
-    if before.solver != solver:
-        _warn("The solver differs from that of the last fit: w is kept, the dual restarts.")
-        return None, memory.w
-    if before.fingerprint != start.fingerprint:
-        _warn("The data differ from those of the last fit: w is kept, the dual restarts.")
-        return None, memory.w
+    if before.solver != solver or before.fingerprint != start.fingerprint:
+        what = "solver differs from that" if before.solver != solver else "data differ from those"
+        w = _in_units(memory.w, before.units, start.units)
+        if not np.isfinite(w).all():
+            _warn("The scales of the features differ too much from those of the last fit: starting "
+                  "anew.")  # fmt: skip
+            return None, None
+        _warn(f"The {what} of the last fit: w is kept, the dual restarts.")
+        return None, w
     if before.lam != start.lam:
         solver.adapt(problem, memory.state, before.lam)
     return memory.state, None
+
+
+def _in_units(w: np.ndarray, old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray:
+    """Return weights that give the features as they came the same scores, in the new units."""
+    if old is None or new is None:
+        return w
+    with np.errstate(over="ignore", invalid="ignore"):
+        return w * (old / new)
 
 
 def _warn(message: str) -> None:

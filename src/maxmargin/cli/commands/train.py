@@ -162,6 +162,22 @@ def train(
             rich_help_panel=options.RANKINGS,
         ),
     ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="What is done about missing values (NaN) of classes and rankings: indicator (the "
+            "mean, and a column that says where), mean, zero or error; else indicator.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    zeros: Annotated[
+        str | None,
+        typer.Option(
+            help="What a zero is: a value, or by indicator also a column that says where a feature "
+            "is not zero; else indicator.",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
     template: Annotated[
         str | None,
         typer.Option(
@@ -189,7 +205,11 @@ def train(
         typer.Option(help="Hash features into so many columns.", rich_help_panel=options.COLUMNS),
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Write the run here now and then.", rich_help_panel=_RUN)
+        Path | None,
+        typer.Option(
+            help="Write the run here now and then, and at its end, Ctrl-C included.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     checkpoint_every: Annotated[
         int, typer.Option(help="Passes between two checkpoints.", rich_help_panel=_RUN)
@@ -221,7 +241,8 @@ def train(
         given = {"labels": labels, "pairwise": pairwise, "inference": inference}
         _refuse(given, "label sets (`train multilabel`)", kind)
     if not chosen.has_queries:
-        _refuse({"k": k, "gain": gain, **own}, "rankings (`train ranking`)", kind)
+        of_queries = {"k": k, "gain": gain, "zeros": zeros, **own}
+        _refuse(of_queries, "rankings (`train ranking`)", kind)
     check_target("--model", model, file, dev, checkpoint)
     check_target("--checkpoint", checkpoint, file, dev)
     params = {
@@ -242,13 +263,23 @@ def train(
         "hashing": hashing,
         "pairwise": pairwise,
         "inference": inference,
+        "missing": missing,
+        "zeros": zeros,
         **own,
     }
     estimator = new_estimator(chosen, params, checkpoint, checkpoint_every)
+    for name, value in {"patience": patience, "scoring": scoring}.items():
+        if value is not None and dev is None:
+            raise ValueError(f"--{name} needs --dev, the file that is scored after each pass.")
     start = checkpoint_to_resume(checkpoint) if resume else None
     reader, batch = read_training(file, format, files, chosen, labels)
     batch = for_estimator(batch, estimator)
     chosen.check(f"train {kind}", file, batch.is_sequence)
+    if batch.ignores_qid and not quiet:
+        console.note(
+            f"{file} has qid, which `train {kind}` ignores: all rows are samples of their own. "
+            "`train ranking` learns to rank the documents of queries."
+        )
     if batch.classes is not None:
         estimator.set_params(classes=batch.classes)
     trained = Model(model or file, estimator, reader)

@@ -62,9 +62,19 @@ def k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
 def constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
     """Write to (outputs, at) a y of largest 1 + h + tilt * g within an angle; return if there is.
 
-    The angle: 1 + h > 0, low < g / (1 + h) < high, or <= high if ``is_closed``. The first n_banned
-    outputs in ``banned`` are excluded; an oracle that can tell < from <= need not look at them. An
-    infinite tilt asks for the largest g.
+    The angle: 1 + h > 0, low < g / (1 + h) < high, or <= high if ``is_closed``. An infinite tilt
+    asks for the largest g.
+
+    Bounds are often the slope g / (1 + h) of an output that was found before. Where the slope of an
+    output equals a bound up to rounding (an oracle may add up h in another order than
+    `margin_error`), the oracle may take the output for inside or outside, but it must decide alike
+    in every call under the same theta: of two angles that meet at a bound, one closed there and one
+    open, exactly one holds the output. So a search that cuts angles loses no output.
+
+    The first n_banned outputs in ``banned`` are known to the search. One whose slope is an open
+    bound is never returned again: an oracle that compares the quotient of `margin_error` and
+    `output_cost` itself holds to this without looking at ``banned``; any other must leave out the
+    banned outputs by name.
     """
 
 

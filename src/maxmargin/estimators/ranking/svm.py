@@ -17,11 +17,12 @@ from maxmargin.estimators.ranking.encoding import ranking_training
 from maxmargin.estimators.ranking.scores import (
     MEASURE_NAMES,
     cost_called,
+    cost_meant,
     measure_name,
     measure_of,
 )
 from maxmargin.estimators.ranking.stages import check_two_stages, reduce_training
-from maxmargin.inputs.checks import check_number
+from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.inputs.columns import check_columns
 from maxmargin.inputs.queries import (
     SMALLEST_SCALE,
@@ -362,6 +363,9 @@ warm_start, callbacks, verbose
             )
 
     def _cost(self) -> Any:
+        if isinstance(self.cost, str) and self.cost not in RANKING_COSTS:
+            hint = cost_meant(self.cost)
+            raise unknown("cost", self.cost, RANKING_COSTS, hint and f" Pass cost={hint[0]}.")
         return resolve("cost", self.cost, RANKING_COSTS, "rule")
 
     def _encode(
@@ -426,6 +430,10 @@ warm_start, callbacks, verbose
     def _layout(self) -> Any:
         columns = [*self.columns_.layout(), self.normalize]
         return [self.n_features_in_, self._feature_names(), columns, self.n_easy_ > 0]
+
+    def _units(self) -> np.ndarray:
+        # The bias behind, if there is one, is of no feature.
+        return 1.0 / (np.append(self._scale, 1.0) if self.n_easy_ > 0 else self._scale)
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
         if training.rows is not None:

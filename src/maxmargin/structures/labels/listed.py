@@ -233,7 +233,7 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
         theta.costs,
         theta.scores.shape[0],
         theta.scores[truth],
-        1.0 if tilt < np.inf else 0.0,
+        1.0 if tilt < np.inf else 1e-300,  # not 0: a label that is not known scores -inf
         tilt if tilt < np.inf else 1.0,
         low,
         high,

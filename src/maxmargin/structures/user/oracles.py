@@ -10,7 +10,8 @@
 `constrained(x, w, y_true, tilt, low, high, is_closed, banned)`
                    an output of largest 1 + h + tilt * cost, h its score less that of y_true, among
                    those with 1 + h > 0 and low < cost / (1 + h) < high (<= high if is_closed) that
-                   are not in the list ``banned``; None where there is none
+                   are not in the list ``banned``; None where there is none. An output that lies on
+                   a bound up to rounding may count as in or out, but in every call alike
 `maximize(..., forbid=(), require=())` and `parts(y)`
                    as `maximize`, of the outputs that have none of the parts in ``forbid`` and all
                    of those in ``require``, two frozensets, None where there is none; and the parts
@@ -42,7 +43,7 @@ from maxmargin.core.contract import (
     profile_output,
     profile_room,
 )
-from maxmargin.structures.user.data import Box, OwnCost, UserData, read_only
+from maxmargin.structures.user.data import Box, OwnCost, UserData, ask_maximize, read_only
 
 OPTIONAL = ("k_best", "constrained", "profile")
 
@@ -173,14 +174,8 @@ def _output_parts(data, i, outputs, at):
 def _maximize_within(data, cost, i, theta, score_scale, cost_scale, forbid, require, outputs, at):
     # A structure that cannot require is never asked to.
     limits = {"forbid": forbid, "require": require} if require else {"forbid": forbid}
-    y = data.structure.maximize(
-        data.X[i],
-        read_only(theta.w),
-        data.truths[i].value,
-        float(score_scale * theta.scale),
-        float(cost_scale),
-        **limits,
-    )
+    x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
+    y = ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale, **limits)
     if y is None:
         return False
     outputs[at] = Box(y)
