@@ -642,7 +642,7 @@ def test_a_checkpoint_is_written_when_time_is_up(data, tmp_path, monkeypatch):
     path = tmp_path / "run.mm"
     looks = itertools.count()  # a clock that tells a second more at every look
     clock = SimpleNamespace(perf_counter=lambda: float(next(looks)))
-    monkeypatch.setattr(importlib.import_module("maxmargin.solvers.run"), "time", clock)
+    monkeypatch.setattr(importlib.import_module("maxmargin.solvers.loop"), "time", clock)
     late = svm(tol=0.0, time_budget=40.0, callbacks=[Checkpoint(path, every=1000)]).fit(*data)
     assert late.result_.status == "time_budget"
     assert read(path, kind="checkpoint").meta["run"]["n_passes"] == late.n_iter_ >= 1

@@ -130,7 +130,6 @@ class Problem:
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
     regularizer : object for whose type `times_metric` is implemented, whose |w|^2 is kept small
-    rows : HardRows or None, what w must keep on its side besides; for `OneSlackRows` alone
     """
 
     def __init__(
@@ -148,7 +147,6 @@ class Problem:
         n_jobs: int = 1,
         compile: bool = True,
         regularizer: Any = EUCLIDEAN,
-        rows: Any = None,
     ) -> None:
         if not (np.isfinite(lam) and lam > 0):
             raise ValueError(f"lam must be positive and finite, got {lam!r}.")
@@ -164,7 +162,6 @@ class Problem:
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
         self.regularizer = regularizer
-        self.rows = rows
         self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
         self._calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
@@ -200,9 +197,7 @@ class Problem:
 
     @property
     def objective(self) -> str:
-        """What P is: of the outputs "integral", of a "relaxed" problem's, or "reduced" by rows."""
-        if self.rows is not None:
-            return "reduced"
+        """What P is: "integral", or of a "relaxed" problem's outputs."""
         return "relaxed" if is_relaxed(type(self.view.data)) else "integral"
 
     @property

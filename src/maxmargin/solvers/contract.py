@@ -82,6 +82,14 @@ class Solver(ABC):
         because time is up, ends the pass and leaves the state consistent.
         """
 
+    def objective(self, problem: Problem) -> str:
+        """Return whose objective is minimised, see `Result.objective`."""
+        return problem.objective
+
+    def given(self) -> tuple[Any, ...]:
+        """Return what a state depends on besides the problem and the options of the solver."""
+        return ()
+
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return the weights worth reporting, preferred ones first, each with its dual value."""
         return [(state.w, math.nan)]

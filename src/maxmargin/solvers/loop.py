@@ -266,7 +266,7 @@ class Loop:
             solver=self.solver.name,
             search_gap=tally.excess,
             rounding=tally.rounding if math.isfinite(tally.gap) else 0.0,
-            objective=self.problem.objective,
+            objective=self.solver.objective(self.problem),
             is_convex=self.problem.is_convex,
             validation_measure=self.measure,
         )

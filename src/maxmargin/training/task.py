@@ -61,7 +61,6 @@ class Training:
             is_linear=surrogate.is_linear,
             n_jobs=n_jobs,
             compile=compile,
-            rows=self.rows,
         )
 
     def _criteria(self, surrogate: Any) -> Any:

@@ -17,10 +17,11 @@ from maxmargin.solvers import Solver, State
 Recalled: TypeAlias = "tuple[State | None, np.ndarray | None]"
 
 
-def fingerprint(problem: Problem) -> str:
+def fingerprint(problem: Problem, given: tuple[Any, ...] = ()) -> str:
     """Return a hash of all that a dual depends on: data, cost, surrogate and weights, not lam.
 
-    Of the search its kind, not what it remembers, which changes from pass to pass.
+    Of the search its kind, not what it remembers, which changes from pass to pass. ``given`` is
+    what a solver has besides (`Solver.given`).
 
     Examples
     --------
@@ -31,7 +32,7 @@ def fingerprint(problem: Problem) -> str:
     """
     view = problem.view
     parts = (view.data, view.cost, view.surrogate, type(view.search).__name__, view.weight)
-    return digest(parts if problem.rows is None else (*parts, problem.rows))
+    return digest((*parts, *given))
 
 
 def digest(value: Any) -> str:
@@ -69,7 +70,7 @@ class Start(NamedTuple):
     def of(cls, estimator: Any, problem: Problem, solver: Solver) -> Start:
         """Return it for a fit that is about to run."""
         try:
-            mark = fingerprint(problem)
+            mark = fingerprint(problem, solver.given())
         except Exception as error:  # whatever a user's object raises when it is pickled
             structure = type(estimator._structure()).__name__
             raise TypeError(

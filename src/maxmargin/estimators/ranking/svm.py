@@ -456,7 +456,7 @@ warm_start, callbacks, verbose
 
     def _suit(self, settings: Settings, training: Training) -> Settings:
         if training.rows is not None:
-            return replace(settings, solver=OneSlackRows(inwards=True))
+            return replace(settings, solver=OneSlackRows(inwards=True, rows=training.rows))
         return settings
 
     def _score_name(self) -> str:

@@ -39,7 +39,7 @@ from maxmargin.solvers.blocks.arena import (
 from maxmargin.solvers.blocks.bcfw import BlockState
 from maxmargin.solvers.contract import Solver, State
 from maxmargin.solvers.cutting.one_slack import OneSlack, OneSlackState
-from maxmargin.solvers.cutting.one_slack_rows import OneSlackRowsState
+from maxmargin.solvers.cutting.one_slack_rows import MET, OneSlackRows, OneSlackRowsState
 from maxmargin.solvers.listed import dual as listed
 from maxmargin.solvers.listed.dual import ListedState
 from maxmargin.solvers.online.perceptron import PerceptronState
@@ -66,7 +66,7 @@ def checked_state(problem: Problem, solver: Solver, arrays: Arrays) -> State:
     arrays.close()
     state = kind.from_arrays(checked)
     if kind in _AUDITS:
-        _AUDITS[kind](problem, state)
+        _AUDITS[kind](problem, solver, state)
     return state
 
 
@@ -142,7 +142,7 @@ def _check_blocks(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str,
     return found
 
 
-def _audit_blocks(problem: Problem, state: State) -> None:
+def _audit_blocks(problem: Problem, solver: Solver, state: State) -> None:
     """Hold coefficients, outputs and planes against the problem, and w against their sum."""
     state = cast(BlockState, state)
     blocks, firsts = state.blocks, state.blocks.start[:-1]
@@ -256,7 +256,7 @@ def _check_listed(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str,
     return found
 
 
-def _audit_listed(problem: Problem, state: State) -> None:
+def _audit_listed(problem: Problem, solver: Solver, state: State) -> None:
     """Hold coefficients, w and the linear part against what they are made of."""
     state = cast(ListedState, state)
     mended = ListedState(state.w.copy(), state.beta.copy(), state.slope.copy(), state.offset.copy())
@@ -317,9 +317,12 @@ def _sparse_planes(arrays: Arrays, m: int, d: int) -> dict[str, np.ndarray]:
 
 def _check_planes_rows(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
     found = _check_planes(problem, solver, arrays)
-    n_rows = len(problem.rows.margins(found["w"]))
+    rows = cast(OneSlackRows, solver).rows
+    n_rows = len(rows.margins(found["w"]))
     found["row"] = arrays.take("row", found["offset"].shape, np.int64, -1, n_rows)
     found["kept"] = _vector(problem, arrays, "kept")
+    if not rows.margins(found["kept"]).min() >= 1.0 - 2.0 * MET:
+        raise ValueError("array 'kept' misses a row")
     found["numbers"] = arrays.take("numbers", (2,), finite=False)
     primal, is_kept = found["numbers"].tolist()
     if not primal > -math.inf or is_kept not in (0.0, 1.0):
@@ -327,7 +330,7 @@ def _check_planes_rows(problem: Problem, solver: Solver, arrays: Arrays) -> dict
     return found
 
 
-def _audit_cuts(problem: Problem, state: State) -> None:
+def _audit_cuts(problem: Problem, solver: Solver, state: State) -> None:
     """Hold planes against the risk where it is known, and their products against themselves.
 
     A plane is a mean over all examples, and no file can tell of which outputs. At the weights at
@@ -345,7 +348,7 @@ def _audit_cuts(problem: Problem, state: State) -> None:
     if vectors:
         _close("gram", state.gram[:m, :m], gram)
     for k in np.flatnonzero(is_row):
-        row = -problem.rows.signed(int(cast(Any, state).row[k]))
+        row = -cast(OneSlackRows, solver).rows.signed(int(cast(Any, state).row[k]))
         if state.offset[k] != 1.0 or not np.array_equal(state.planes.combine(units[k]), row):
             raise ValueError(f"plane {k} is not the row that it says")
     if not abs(float(state.alpha[~is_row].sum()) - 1.0) <= ROUNDING:
@@ -391,7 +394,7 @@ _CHECKS: dict[type[State], _Check] = {
     SgdState: _check_sgd,
     PerceptronState: _check_perceptron,
 }
-_AUDITS: dict[type[State], Callable[[Problem, State], None]] = {
+_AUDITS: dict[type[State], Callable[[Problem, Solver, State], None]] = {
     BlockState: _audit_blocks,
     ListedState: _audit_listed,
     OneSlackState: _audit_cuts,
