@@ -349,24 +349,24 @@ def test_the_list_is_made_anew_for_a_cost_at_the_same_address():
     """A cost that is gone leaves its address to the next, which may be worth something else."""
     data, _ = make("listed", missing=0.0)
     price = np.array([[1.0, 1.0], [9.0, 9.0], [2.0, 2.0]])
-    first = LabelCost(price, np.ones(2))
-    theta = generic.workspace(data)
+    first = SwitchCost(price, np.zeros((0, 2)), np.zeros(2), np.ones(2))
+    theta, room = generic.workspace(data)
     outputs = np.zeros(3, dtype=np.int32)
 
     def worst(cost):
-        maximize(data, cost, 0, theta, 1.0, 1.0, outputs, 0)
+        maximize(data, cost, 0, theta, room, 1.0, 1.0, outputs, 0)
         return output_cost(data, cost, 0, outputs, 0)
 
     potentials(data, 0, np.zeros(generic.n_weights(data)), 1.0, theta)
     assert worst(first) == 12.0
     # Shares its first array with the other; then another price lies where the first one lay.
-    assert worst(LabelCost(price, np.full(2, 3.0))) == 36.0
+    assert worst(first._replace(scale=np.full(2, 3.0))) == 36.0
     truth = data.labels[0].copy()
     price[:, :] = [[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]]
     assert worst(first) == 2.0 and outputs[2] != truth[2]
     # And one number may be a price of labels, of sets or of F1.
     assert worst(WholeCost(np.full(2, 2.0))) == 2.0
-    assert (theta.costs == np.where(np.arange(8) == truth @ [1, 2, 4], 0.0, 2.0)).all()
+    assert (room.costs == np.where(np.arange(8) == truth @ [1, 2, 4], 0.0, 2.0)).all()
 
 
 def test_profiles_need_labels_of_one_price():
