@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -35,11 +34,8 @@ def check_columns(missing: Any, zeros: Any = "value", steps: Any = 0) -> None:
     for name, value, known in (("missing", missing, MISSING), ("zeros", zeros, ZEROS)):
         if not isinstance(value, str) or value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
-    if (
-        isinstance(steps, bool)
-        or not isinstance(steps, Integral)
-        or not 0 <= int(steps) <= MOST_STEPS
-    ):
+    is_whole = isinstance(steps, (int, np.integer)) and not isinstance(steps, bool)
+    if not is_whole or not 0 <= steps <= MOST_STEPS:
         raise ValueError(f"steps must be a whole number from 0 to {MOST_STEPS}, got {steps!r}.")
 
 
