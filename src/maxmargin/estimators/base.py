@@ -6,7 +6,6 @@ The hooks that a subclass writes are in hooks.py; everything public here is buil
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -19,7 +18,6 @@ from maxmargin.core import predict
 from maxmargin.core.news import compiling_shown
 from maxmargin.core.problem import lam_from_C
 from maxmargin.estimators.hooks import Hooks
-from maxmargin.persistence import save_estimator
 from maxmargin.solvers import Result, run
 from maxmargin.training import partial as online
 from maxmargin.training import storage
@@ -335,12 +333,7 @@ class BaseSVM(Hooks, BaseEstimator):
         keeps for the next fit, nor the state of a solver between two calls of `partial_fit`. Where
         there is one, a warning names what is left out.
         """
-        check_is_fitted(self, "result_")
-        save_estimator(path, self)
-        for name, meaning in storage.left_out(self).items():
-            warnings.warn(
-                f"{os.fspath(path)!r} does not hold {name}: {meaning}.", UserWarning, stacklevel=2
-            )
+        storage.save(path, self)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return (meta, arrays): parameters and fitted state, for a model file."""

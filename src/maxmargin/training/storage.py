@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Mapping
 from dataclasses import asdict
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import COSTS, RANKING_COSTS
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.stored import Arrays, Fields, check_options, read_result
-from maxmargin.persistence import restore_rng, rng_state
+from maxmargin.persistence import read_estimator, restore_rng, rng_state, save_estimator
 from maxmargin.search import SEARCHES
 from maxmargin.solvers import SOLVERS
 from maxmargin.surrogates import SURROGATES
@@ -124,6 +129,27 @@ def left_out(estimator: Any) -> dict[str, str]:
             "partial_fit of the loaded model keeps the weights and starts its steps anew"
         )
     return dropped
+
+
+def save(
+    path: str | os.PathLike[str], estimator: Any, extra: Mapping[str, Any] | None = None
+) -> None:
+    """Write a fitted estimator to one file, with what else it shall hold, by name.
+
+    Warns of what is left out.
+    """
+    check_is_fitted(estimator, "result_")
+    save_estimator(path, estimator, extra)
+    for name, meaning in left_out(estimator).items():
+        warnings.warn(
+            f"{os.fspath(path)!r} does not hold {name}: {meaning}.", UserWarning, stacklevel=3
+        )
+
+
+def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """Return the estimator that `save` wrote, and the meta of the file for what else it holds."""
+    import_module("maxmargin.estimators")  # registers the classes that a file may name
+    return read_estimator(path)
 
 
 def common_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
