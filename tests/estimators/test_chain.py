@@ -680,8 +680,8 @@ BAD_PARAMETERS = {
     "hashing": ({"hashing": 0}, None),
     "solver": (
         {"solver": "sdca"},
-        "SDCA needs outputs that can be listed, which ChainSVM does not provide. Solvers that fit: "
-        "bcfw, ",
+        "SDCA needs outputs that can be listed, which ChainData does not provide. Solvers that "
+        "fit: bcfw, ",
     ),
 }
 

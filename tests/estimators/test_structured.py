@@ -379,7 +379,6 @@ def test_objects_cannot_be_checkpointed(data, tmp_path):
 class Classes:
     """Classes, compiled, as a structure of one's own."""
 
-    provides = ("listed",)
     classes = (0, 1, 2)
 
     def data(self, X, Y):
@@ -416,11 +415,6 @@ def test_a_solver_that_needs_what_a_structure_lacks_names_those_that_fit(data):
         agreement(solver=Marginal()).fit(*data)
     assert "Solvers that fit: bcfw" in str(error.value)
 
-    class Rich(Agreement):
-        provides = ("marginals",)
-
-    StructuredSVM(Rich(3, 2), solver=Marginal(), random_state=0).fit(*data)
-
 
 def test_a_python_structure_has_no_list_of_outputs(data):
     message = (
@@ -429,14 +423,6 @@ def test_a_python_structure_has_no_list_of_outputs(data):
     )
     with pytest.raises(ValueError, match=message):
         agreement(solver="sdca").fit(*data)
-
-
-def test_a_promise_that_is_not_kept_is_named(data):
-    class Boastful(Agreement):
-        provides = ("listed",)
-
-    with pytest.raises(TypeError, match="'n_listed' is not implemented for UserData"):
-        StructuredSVM(Boastful(3, 2), solver="sdca").fit(*data)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from maxmargin.persistence import save_estimator
 from maxmargin.solvers import Result, run
 from maxmargin.training import partial as online
 from maxmargin.training import storage
+from maxmargin.training.automatic import settle
 from maxmargin.training.checkpoint import bind_callbacks, read_checkpoint
 from maxmargin.training.path import PathResult, regularization_path
 from maxmargin.training.progress import ProgressLine
@@ -165,7 +166,7 @@ class BaseSVM(Hooks, BaseEstimator):
             eval_set = single_eval_set(eval_set)
             self._check_eval_set(eval_set)
             training = self._encode(X, Y, sample_weight, reset=True)
-            settings = self._suit(settings, training)
+            settings = settle(self, settings, training)
             lam = lam_from_C(float(self.C), training.n_examples)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
             measure = eval_measure(self, eval_set)
@@ -242,6 +243,7 @@ class BaseSVM(Hooks, BaseEstimator):
             is_first = not hasattr(self, "result_")
             online.check_classes(self, classes, is_first)
             training = self._encode(X, Y, sample_weight, reset=is_first, classes=classes)
+            settings = settle(self, settings, training)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
             if self._online is None or self._online.solver != settings.solver:
                 known = None if is_first else self.result_

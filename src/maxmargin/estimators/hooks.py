@@ -24,7 +24,7 @@ A subclass writes these hooks; everything public here is built on them.
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
 `_units`               what w's cells are multiplied with to hold for X as it came (default: 1)
 `_suit`                settings, `Training` -> settings: a solver that goes by the data
-`_structure`           what says, by its attribute ``provides``, which solvers fit (default: self)
+`_structure`           what errors name as the structure (default: self)
 =====================  ============================================================================
 """
 
@@ -56,8 +56,6 @@ class Hooks:
     has_classes: ClassVar[bool] = True
     #: Whether examples are few and long, as queries are, which "auto" goes by.
     has_long_examples: ClassVar[bool] = False
-    #: What the structure offers besides what all do, see `Solver.needs`.
-    provides: ClassVar[frozenset[str]] = frozenset()
 
     # -- hooks: what a subclass must write -------------------------------------------------------
 
@@ -167,7 +165,7 @@ class Hooks:
         return settings
 
     def _structure(self) -> Any:
-        """Return the object whose ``provides`` a solver's needs are held against."""
+        """Return the object that errors name as the structure."""
         return self
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core.contract import provided_by
 from maxmargin.costs import Hamming, WholeCost, ZeroOne
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.inputs.checks import check_number, check_weights
@@ -91,7 +90,6 @@ warm_start, callbacks, verbose
     True
     """
 
-    provides: ClassVar[frozenset[str]] = provided_by(MulticlassData)
     coef_: np.ndarray
     intercept_: np.ndarray
 

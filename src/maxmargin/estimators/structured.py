@@ -76,8 +76,7 @@ class StructuredSVM(BaseSVM):
         which also names what is optional (``forbid=`` makes surrogates other than "margin" exact;
         ``outputs(x)`` is for `maxmargin.testing.check_structure`). Or
         compiled: ``data(X, Y)`` and ``decode(data, i, cells)``, see
-        `maxmargin.structures.CompiledStructure`. Its attribute ``provides``, if it has one, names
-        what else it can do for solvers that need it, such as "listed" (see `Solver.needs`). With
+        `maxmargin.structures.CompiledStructure`. With
         ``is_exact = False`` it says that its `maximize` may miss the best output: `result_` then
         has no gap, its `primal` is a lower estimate, and "converged" is by that estimate.
     cost : None, str or object

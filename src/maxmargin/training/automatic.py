@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from maxmargin.core.contract import capabilities
 from maxmargin.solvers import SDCA, SGD, BlockFrankWolfe, NSlack, OneSlack, Solver
 from maxmargin.training.settings import (
+    Settings,
+    check_fit_together,
     knows_enough,
     lacking_needs,
     resolve_search,
@@ -24,8 +28,10 @@ def is_automatic(solver: Any) -> bool:
     return isinstance(solver, str) and solver == "auto"
 
 
-def automatic_solver(estimator: Any) -> Solver:
+def automatic_solver(estimator: Any, offered: frozenset[str] = frozenset()) -> Solver:
     """Return the solver that "auto" stands for: the first that fits what is to be learnt.
+
+    ``offered`` is what the data offer, of which nothing is known before they are.
 
     ===========================================  ==========================
     rankings                                     ``OneSlack(inwards=True)``
@@ -38,14 +44,25 @@ def automatic_solver(estimator: Any) -> Solver:
     Examples
     --------
     >>> from maxmargin import ChainSVM, MulticlassSVM, ProbLoss
-    >>> [automatic_solver(kind()).name for kind in (ChainSVM, MulticlassSVM)]
-    ['bcfw', 'sdca']
+    >>> automatic_solver(ChainSVM()).name
+    'bcfw'
+    >>> automatic_solver(MulticlassSVM(), frozenset({"listed"})).name
+    'sdca'
     >>> automatic_solver(MulticlassSVM(surrogate=ProbLoss(convex=False))).name
     'sgd'
     """
     surrogate, search = resolve_surrogate(estimator.surrogate), resolve_search(estimator.search)
-    structure = estimator._structure()
     solvers = (*LONG_EXAMPLES, *ANY_EXAMPLES) if estimator.has_long_examples else ANY_EXAMPLES
-    fitting = [solver for solver in solvers if not lacking_needs(solver, surrogate, structure)]
+    fitting = [solver for solver in solvers if not lacking_needs(solver, surrogate, offered)]
     informed = [solver for solver in fitting if knows_enough(solver, search)]
     return (informed or fitting)[0]
+
+
+def settle(estimator: Any, settings: Settings, training: Any) -> Settings:
+    """Return the settings for these examples: "auto" resolved, and the solver's needs met."""
+    data, cost = training.data, training.cost
+    if is_automatic(estimator.solver):
+        solver = automatic_solver(estimator, capabilities(data, cost))
+        settings = replace(settings, solver=solver)
+    check_fit_together(settings.solver, settings.surrogate, data, cost)
+    return estimator._suit(settings, training)

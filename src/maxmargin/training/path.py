@@ -19,6 +19,7 @@ from maxmargin.core.problem import lam_from_C
 from maxmargin.inputs.queries import Queried, check_ids
 from maxmargin.metrics._ranked import number_queries
 from maxmargin.solvers import Result, State, run
+from maxmargin.training.automatic import settle
 from maxmargin.training.scoring import check_scoring_known, measure_for
 from maxmargin.training.settings import check_C, check_settings, generator
 
@@ -153,7 +154,7 @@ def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any
     worker = clone(estimator)
     settings = check_settings(worker)
     training = worker._encode(X, Y, sample_weight, reset=True)
-    settings = worker._suit(settings, training)
+    settings = settle(worker, settings, training)
     rng = generator(worker.random_state)
     fitted = []
     problem, state = None, cast(State, None)
