@@ -37,7 +37,8 @@ def automatic_solver(estimator: Any) -> Solver:
 
     Examples
     --------
-    >>> from maxmargin import ChainSVM, MulticlassSVM, ProbLoss
+    >>> from maxmargin import ChainSVM, MulticlassSVM
+    >>> from maxmargin.surrogates import ProbLoss
     >>> [automatic_solver(kind()).name for kind in (ChainSVM, MulticlassSVM)]
     ['bcfw', 'sdca']
     >>> automatic_solver(MulticlassSVM(surrogate=ProbLoss(convex=False))).name

@@ -1,4 +1,4 @@
-"""What an estimator makes of X and Y: all that is left to add is lam."""
+"""What an estimator makes of a request: all that is left to add is lam."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maxmargin.search.choose import bind_search
 
 
 @dataclass(frozen=True)
-class Training:
+class Task:
     """Encoded examples.
 
     Attributes

@@ -106,4 +106,4 @@ def recall(memory: Memory | None, start: Start, problem: Problem) -> Recalled:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(f"warm_start: {message}", UserWarning, stacklevel=4)
+    warnings.warn(f"warm_start: {message}", UserWarning, stacklevel=5)
