@@ -34,7 +34,7 @@ THREAD_PASSES, THREAD_REPEATS = 40, 7
 
 def ranker(**options: Any) -> RankingSVM:
     """Return a ranker that takes features as they are, which have one scale here."""
-    return RankingSVM(**{"normalize_queries": None, "zeros": "value", **options})
+    return RankingSVM(**{"normalize_queries": None, "zeros": "value", "steps": 0, **options})
 
 
 def lines() -> Iterator[Line]:

@@ -80,7 +80,7 @@ def _truths(data):
 
 @implements(workspace, OrdinalData)
 def _workspace(data):
-    return OrdinalPotentials(np.zeros(data.n_grades))
+    return OrdinalPotentials(np.zeros(data.n_grades)), ()
 
 
 @implements(output_size, OrdinalData)
@@ -117,7 +117,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, OrdinalData, Distance)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     best = -np.inf
     for y in range(data.n_grades):
         price = cost.price[i] * abs(y - data.grades[i])

@@ -25,6 +25,7 @@ from maxmargin.io import (
     write_svmlight,
 )
 from maxmargin.metrics import chunk_f1, token_accuracy
+from maxmargin.persistence import read
 
 NOUNS, VERBS = ("cat", "dog", "bird", "fish"), ("sees", "eats", "likes")
 
@@ -287,6 +288,7 @@ def test_resume_ends_where_an_uninterrupted_run_would_have(cli, what):
         _, err = cli(*base, *saved, "-m", "part.mm", code=130)
     assert "--resume goes on from the checkpoint" in err
     assert maxmargin.load("part.mm").result_.n_iter == 7
+    assert read("run.ck", kind="checkpoint").meta["run"]["n_passes"] == 7
     cli(*base, *saved, "-m", "part.mm", "--resume", "-q")
     whole, part = maxmargin.load("whole.mm").result_, maxmargin.load("part.mm").result_
     np.testing.assert_array_equal(whole.w, part.w)

@@ -159,7 +159,7 @@ def test_what_is_missing_is_named(function, arguments):
 
 def test_a_missing_pair_is_named():
     with pytest.raises(TypeError, match="'maximize' is not implemented for Metres, Feet"):
-        g.maximize(Metres(VALUES), Feet(VALUES), 0, None, 1.0, 1.0, None, 0)
+        g.maximize(Metres(VALUES), Feet(VALUES), 0, None, None, 1.0, 1.0, None, 0)
 
 
 @register_jitable

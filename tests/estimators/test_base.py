@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import io
+import itertools
 import math
 import re
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -211,7 +214,7 @@ def test_compiled_and_python_prediction_agree(data):
     outputs, costs = best_outputs(training.data, model.result_.w, free, training.cost)
     slow, slow_costs = np.zeros_like(outputs), np.zeros(60)
     places = np.arange(61)
-    room = workspace(training.data), np.zeros(1, dtype=np.int32)
+    room = *workspace(training.data), np.zeros(1, dtype=np.int32)
     predict_examples(
         training.data, free, training.cost, 0, 60, model.result_.w, *room, slow, places, slow_costs
     )
@@ -645,7 +648,7 @@ def test_a_resumed_run_ends_where_it_would_have(data, tmp_path, solver):
     params = {"solver": solver, "tol": 1e-6, "C": 1.0}
     whole = svm(**params, max_iter=30).fit(X, y, eval_set=(X, y))
     svm(**params, max_iter=5).fit(X, y, eval_set=(X, y), callbacks=[Checkpoint(path, every=2)])
-    assert read(path, kind="checkpoint").meta["run"]["n_passes"] == 4
+    assert read(path, kind="checkpoint").meta["run"]["n_passes"] == 5
     resumed = svm(**params, max_iter=30).fit(X, y, eval_set=(X, y), resume=path)
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)
     np.testing.assert_array_equal(resumed.intercept_, whole.intercept_)
@@ -655,10 +658,45 @@ def test_a_resumed_run_ends_where_it_would_have(data, tmp_path, solver):
     assert ours == [(r.pass_, r.validation_score) for r in whole.result_.history]
 
 
-def test_resuming_a_run_that_was_over_changes_nothing(data, tmp_path):
+@pytest.mark.parametrize("solver", sorted(SOLVERS))
+def test_a_pass_that_is_cut_short_is_not_in_the_checkpoint(data, tmp_path, monkeypatch, solver):
     X, y = data
     path = tmp_path / "run.mm"
-    whole = svm().fit(X, y, callbacks=[Checkpoint(path, every=1)])
+    params = {"solver": solver, "tol": 0.0, "C": 1.0}
+    whole = svm(**params, max_iter=9).fit(X, y)
+    advance, n_passes = SOLVERS[solver].advance, itertools.count(1)
+
+    def advance_or_interrupt(self, problem, state, rng):
+        progress = advance(self, problem, state, rng)
+        if next(n_passes) == 4:
+            raise KeyboardInterrupt  # the arrays are no longer those of the pass before
+        return progress
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SOLVERS[solver], "advance", advance_or_interrupt)
+        stopped = svm(**params, max_iter=9).fit(X, y, callbacks=[Checkpoint(path, every=100)])
+    assert stopped.result_.status == "interrupted"
+    assert read(path, kind="checkpoint").meta["run"]["n_passes"] == stopped.n_iter_ == 3
+    resumed = svm(**params, max_iter=9).fit(X, y, resume=path)
+    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    assert resumed.n_iter_ == whole.n_iter_
+
+
+def test_a_checkpoint_is_written_when_time_is_up(data, tmp_path, monkeypatch):
+    path = tmp_path / "run.mm"
+    looks = itertools.count()  # a clock that tells a second more at every look
+    clock = SimpleNamespace(perf_counter=lambda: float(next(looks)))
+    monkeypatch.setattr(importlib.import_module("maxmargin.solvers.loop"), "time", clock)
+    late = svm(tol=0.0, time_budget=40.0).fit(*data, callbacks=[Checkpoint(path, every=1000)])
+    assert late.result_.status == "time_budget"
+    assert read(path, kind="checkpoint").meta["run"]["n_passes"] == late.n_iter_ >= 1
+
+
+@pytest.mark.parametrize("every", [1, 1000])
+def test_resuming_a_run_that_was_over_changes_nothing(data, tmp_path, every):
+    X, y = data
+    path = tmp_path / "run.mm"
+    whole = svm().fit(X, y, callbacks=[Checkpoint(path, every=every)])
     resumed = svm().fit(X, y, resume=path)
     assert whole.result_.status == resumed.result_.status == "converged"
     assert resumed.n_iter_ == whole.n_iter_

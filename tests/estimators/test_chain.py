@@ -679,7 +679,7 @@ BAD_PARAMETERS = {
     "scheme": ({"constraints": "iob7"}, "scheme='iob7' is unknown"),
     "classes": ({"classes": [0, 0, 1]}, "classes names 0 twice"),
     "cost": ({"cost": "haming"}, "cost='haming' is not known"),
-    "hashing": ({"n_hashed_features": 0}, None),
+    "n_hashed_features": ({"n_hashed_features": 0}, None),
     "solver": (
         {"solver": "sdca"},
         "SDCA needs outputs that can be listed, which ChainSVM does not provide. Solvers that fit: "

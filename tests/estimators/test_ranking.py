@@ -44,7 +44,7 @@ SMALL_COSTS = [
 def ranker(**options):
     """A ranker whose weights are those of the features as they are, unless told otherwise."""
     given = {"C": 5.0, "cost": "ndcg", "normalize_queries": None, "tol": 1e-6, "random_state": 0}
-    return RankingSVM(**{**given, **options})
+    return RankingSVM(**{"steps": 0, **given, **options})
 
 
 @pytest.fixture(scope="module")

@@ -245,7 +245,13 @@ FORGERIES = {
     "counts beyond the room": (
         "bcfw", array("state.blocks.count", cell(0, 10**6)), "more planes than"),
     "counts below zero": ("n_slack", array("state.blocks.count", cell(0, -1)), "'blocks.count'"),
-    "places elsewhere": ("bcfw", array("state.blocks.place", cell(1, 10**9)), "'blocks.place'"),
+    "cells elsewhere": ("bcfw", array("state.blocks.spans", cell((1, 0), 10**9)), "'blocks.spans'"),
+    "cells behind the end": ("bcfw", array("state.blocks.end", cell(0, 1)), "not in use"),
+    "more cells than there are": (
+        "bcfw", array("state.blocks.end", cell(0, 10**9)), "'blocks.end'"),
+    "outputs of no length": ("n_slack", array("state.blocks.spans", cell((0, 1), 0)), "true one"),
+    "costs of other outputs": (
+        "bcfw", array("state.blocks.planes", cell((slice(None), 4), 9.0)), "not below"),
     "squares elsewhere": ("bcfw", array("state.blocks.square", cell(1, -5)), "'blocks.square'"),
     "starts elsewhere": ("bcfw", array("state.blocks.start", cell(1, 10**9)), "'blocks.start'"),
     "outputs that are none": (

@@ -181,8 +181,8 @@ def test_a_trace_knows_the_slack(rng):
 
 
 def test_the_line_of_an_oracle_that_only_bounds_is_the_bound(monkeypatch, rng):
-    def inexact(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-        maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+    def inexact(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+        maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
         h = margin_error(data, i, theta, outputs, at)
         g = output_cost(data, cost, i, outputs, at)
         return score_scale * h + cost_scale * g + 0.25 * (score_scale + cost_scale)
@@ -223,7 +223,8 @@ def test_the_trace_of_an_example_has_its_loss(kind, search):
 
 def listed_points(problem, w):
     """(h, g) of all outputs, by the lists of maxmargin.testing."""
-    data, theta = problem.view.data, workspace(problem.view.data)
+    data = problem.view.data
+    theta, _ = workspace(data)
     potentials(data, 0, w, 1.0, theta)
     return np.array(
         [

@@ -16,7 +16,7 @@ from maxmargin.costs import CostMatrix, Hamming
 from maxmargin.inference import chain, classes
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import SDCA, BlockFrankWolfe, NSlack, OneSlack, run
-from maxmargin.solvers.blocks.dual import ALPHA
+from maxmargin.solvers.blocks.arena import ALPHA, AT
 from maxmargin.solvers.result import STATUSES
 from maxmargin.structures import multiclass_data
 from maxmargin.surrogates import MarginRescaling
@@ -89,7 +89,7 @@ def coefficients(solver: Any, state: Any) -> list[dict[int, float]]:
     blocks = state.blocks
     return [
         {
-            int(blocks.outputs[blocks.place[i] + p]): float(blocks.planes[start + p, ALPHA])
+            int(blocks.outputs[blocks.spans[start + p, AT]]): float(blocks.planes[start + p, ALPHA])
             for p in range(1, blocks.count[i])
         }
         for i, start in enumerate(blocks.start[:-1])

@@ -18,7 +18,7 @@ from maxmargin.costs import (
     CostMatrix,
     Hamming,
     InstanceF1,
-    LabelCost,
+    SwitchCost,
     WholeCost,
     ZeroOne,
     label_tables,
@@ -117,9 +117,9 @@ def case(inference, name, seed, **options):
     cost = tables(name, data)
     if not fits(data, cost):
         return None
-    theta = generic.workspace(data)
+    theta, room = generic.workspace(data)
     potentials(data, 1, w, 1.0, theta)
-    return data, cost, theta, listed(data, 1)
+    return data, cost, theta, room, listed(data, 1)
 
 
 # -- features, by the dense joint feature vector ---------------------------------------------------
@@ -154,12 +154,12 @@ def fractional_outputs(data, cost, i, rng, n=6):
     cells = generic.truths(data).dtype
     found = []
     for _ in range(n):
-        theta = generic.workspace(data)
+        theta, room = generic.workspace(data)
         w = 3.0 * rng.normal(size=int(generic.n_weights(data)))
         w[-len(data.graph.edges) :] *= 3.0
         potentials(data, i, w, 1.0, theta)
         y = np.zeros(size, dtype=cells)
-        maximize(data, cost, i, theta, 1.0, 1.0, y, 0)
+        maximize(data, cost, i, theta, room, 1.0, 1.0, y, 0)
         found.append(y)
     for share in (0.25, 0.7, 0.0, 1.0):
         left, right = (found[k] for k in rng.integers(n, size=2))
@@ -188,13 +188,13 @@ def test_features_scores_and_products_are_those_of_the_definition(inference, spa
         for y, row in zip(rows, added, strict=True):
             generic.add_difference(data, 1, y, 0, 1.0, row)
         assert added == pytest.approx(psi, abs=1e-12)
-        theta = generic.workspace(data)
+        theta, _ = generic.workspace(data)
         potentials(data, 1, w, 1.5, theta)
         errors = [margin_error(data, 1, theta, y, 0) for y in rows]
         assert errors == pytest.approx(-1.5 * psi @ w, abs=1e-12)
         products = psi @ psi.T
         spare = np.zeros(len(w))
-        default = generic.workspace(data)
+        default, _ = generic.workspace(data)
         for k, y in enumerate(rows):
             generic.difference_potentials(data, 1, y, 0, np.zeros(0), theta)
             errors = [margin_error(data, 1, theta, z, 0) for z in rows]
@@ -218,11 +218,11 @@ def test_the_best_output_is_the_best_of_all(inference, name, ties):
         made = case(inference, name, seed, ties=ties)
         if made is None:
             return  # refused, see below
-        data, cost, theta, rows = made
+        data, cost, theta, room, rows = made
         h, g = criteria(data, cost, 1, theta, rows)
         y = np.zeros(data.n_labels, dtype=np.int32)
         for score_scale, cost_scale in SCALES:
-            maximize(data, cost, 1, theta, score_scale, cost_scale, y, 0)
+            maximize(data, cost, 1, theta, room, score_scale, cost_scale, y, 0)
             found = int(np.flatnonzero((rows == y).all(axis=1))[0])
             values = score_scale * h + cost_scale * g
             assert values[found] == pytest.approx(values.max(), abs=1e-9)
@@ -242,12 +242,14 @@ def test_the_bound_of_a_search_holds(name):
         data, w = make("pairwise", m=4, seed=seed, edges=edges, missing=0.1)
         w[-6:] = -3.0 * np.abs(w[-6:])
         cost = tables(name, data)
-        theta = generic.workspace(data)
+        theta, room = generic.workspace(data)
         potentials(data, 1, w, 1.0, theta)
         h, g = criteria(data, cost, 1, theta, listed(data, 1))
         y = np.zeros(4, dtype=np.int32)
         for score_scale, cost_scale in SCALES:
-            bound = generic.maximize_bounded(data, cost, 1, theta, score_scale, cost_scale, y, 0)
+            bound = generic.maximize_bounded(
+                data, cost, 1, theta, room, score_scale, cost_scale, y, 0
+            )
             found = criteria(data, cost, 1, theta, [y])
             best = (score_scale * h + cost_scale * g).max()
             value = float(score_scale * found[0][0] + cost_scale * found[1][0])
@@ -262,11 +264,11 @@ def test_attractive_edges_leave_nothing_open():
         n_edges = len(data.graph.edges)
         w[len(w) - n_edges :] = np.abs(w[len(w) - n_edges :])
         cost = tables("hamming", data)
-        theta = generic.workspace(data)
+        theta, room = generic.workspace(data)
         potentials(data, 1, w, 1.0, theta)
         h, g = criteria(data, cost, 1, theta, listed(data, 1))
         y = np.zeros(4, dtype=np.int32)
-        bound = generic.maximize_bounded(data, cost, 1, theta, 1.0, 1.0, y, 0)
+        bound = generic.maximize_bounded(data, cost, 1, theta, room, 1.0, 1.0, y, 0)
         assert bound == pytest.approx((h + g).max(), abs=1e-9)
 
 
@@ -277,10 +279,10 @@ def test_a_program_that_runs_out_of_time_says_by_how_much(rng):
     data = labels_data(np.ones((1, 1)), Y, edges, inference="program", time_limit=0.02)
     w = rng.normal(size=int(generic.n_weights(data)))
     cost = label_tables(Hamming(), list(range(m)), Y)
-    theta = generic.workspace(data)
+    theta, room = generic.workspace(data)
     potentials(data, 0, w, 1.0, theta)
     y = np.zeros(m, dtype=np.int32)
-    bound = generic.maximize_bounded(data, cost, 0, theta, 1.0, 1.0, y, 0)
+    bound = generic.maximize_bounded(data, cost, 0, theta, room, 1.0, 1.0, y, 0)
     h, g = criteria(data, cost, 0, theta, [y])
     assert set(y.tolist()) <= {0, 1}
     assert bound > h[0] + g[0] + 1e-3
@@ -297,12 +299,14 @@ def test_the_k_best_are_the_k_best_of_all(inference, name, ties):
         made = case(inference, name, seed, ties=ties)
         if made is None or "k_best" not in generic.oracles(made[0], made[1]):
             return
-        data, cost, theta, rows = made
+        data, cost, theta, room, rows = made
         h, g = criteria(data, cost, 1, theta, rows)
-        room = generic.k_best_room(data, cost, 20)
+        own = generic.k_best_room(data, cost, 20)
         for k, (score_scale, cost_scale) in itertools.product((1, 2, 5, 20), SCALES[:2]):
             cells = np.full(20 * data.n_labels, -7, dtype=np.int32)
-            count = generic.k_best(data, cost, 1, theta, score_scale, cost_scale, k, room, cells, 0)
+            count = generic.k_best(
+                data, cost, 1, theta, room, score_scale, cost_scale, k, own, cells, 0
+            )
             assert count == min(k, len(rows))
             found = cells[: count * data.n_labels].reshape(count, -1)
             assert len(np.unique(found, axis=0)) == count
@@ -321,11 +325,11 @@ def test_profiles_hold_the_best_of_every_cost(inference, name, ties):
         made = case(inference, name, seed, ties=ties)
         if made is None or "profile" not in generic.oracles(made[0], made[1]):
             return
-        data, cost, theta, rows = made
+        data, cost, theta, room, rows = made
         all_h, all_g = criteria(data, cost, 1, theta, rows)
         h, g = np.full((2, generic.profile_levels(data, cost)), np.nan)
-        room = generic.profile_room(data, cost)
-        n_levels = generic.profile(data, cost, 1, theta, room, h, g)
+        own = generic.profile_room(data, cost)
+        n_levels = generic.profile(data, cost, 1, theta, room, own, h, g)
         h, g = h[:n_levels], g[:n_levels]
         there = h > -np.inf
         # Whatever increases with h has its maximum among the levels.
@@ -334,11 +338,35 @@ def test_profiles_hold_the_best_of_every_cost(inference, name, ties):
             assert h[there & (np.abs(g - price) < 1e-6)].max() == pytest.approx(top, abs=1e-9)
         y = np.zeros(data.n_labels, dtype=np.int32)
         for level in np.flatnonzero(there):
-            generic.profile_output(data, cost, 1, theta, room, level, y, 0)
+            generic.profile_output(data, cost, 1, theta, room, own, level, y, 0)
             assert (rows == y).all(axis=1).any()
             found_h, found_g = criteria(data, cost, 1, theta, [y])
             assert found_h[0] == pytest.approx(h[level], abs=1e-9)
             assert found_g[0] == pytest.approx(g[level], abs=1e-9)
+
+
+def test_the_list_is_made_anew_for_a_cost_at_the_same_address():
+    """A cost that is gone leaves its address to the next, which may be worth something else."""
+    data, _ = make("listed", missing=0.0)
+    price = np.array([[1.0, 1.0], [9.0, 9.0], [2.0, 2.0]])
+    first = SwitchCost(price, np.zeros((0, 2)), np.zeros(2), np.ones(2))
+    theta, room = generic.workspace(data)
+    outputs = np.zeros(3, dtype=np.int32)
+
+    def worst(cost):
+        maximize(data, cost, 0, theta, room, 1.0, 1.0, outputs, 0)
+        return output_cost(data, cost, 0, outputs, 0)
+
+    potentials(data, 0, np.zeros(generic.n_weights(data)), 1.0, theta)
+    assert worst(first) == 12.0
+    # Shares its first array with the other; then another price lies where the first one lay.
+    assert worst(first._replace(scale=np.full(2, 3.0))) == 36.0
+    truth = data.labels[0].copy()
+    price[:, :] = [[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]]
+    assert worst(first) == 2.0 and outputs[2] != truth[2]
+    # And one number may be a price of labels, of sets or of F1.
+    assert worst(WholeCost(np.full(2, 2.0))) == 2.0
+    assert (room.costs == np.where(np.arange(8) == truth @ [1, 2, 4], 0.0, 2.0)).all()
 
 
 def test_profiles_need_labels_of_one_price():
@@ -363,7 +391,7 @@ def test_the_best_within_an_angle(inference, name, rng):
         made = case(inference, name, seed, missing=0.1)
         if made is None or "constrained" not in generic.oracles(made[0], made[1]):
             return
-        data, cost, theta, rows = made
+        data, cost, theta, room, rows = made
         h, g = criteria(data, cost, 1, theta, rows)
         slopes = np.append(np.unique((g / (1 + h))[1 + h > 0]), np.inf)
         y = np.zeros(data.n_labels, dtype=np.int32)
@@ -375,7 +403,7 @@ def test_the_best_within_an_angle(inference, name, rng):
             banned = rows[edge]
             mine = (1 + h > 0) & (slope > low) & (slope < high) & ~edge
             is_there = generic.constrained(
-                data, cost, 1, theta, tilt, low, high, is_closed,
+                data, cost, 1, theta, room, tilt, low, high, is_closed,
                 np.ascontiguousarray(banned).reshape(-1), len(banned), y, 0,
             )  # fmt: skip
             values = h + tilt * g if tilt < np.inf else g
@@ -414,9 +442,10 @@ def test_unknown_labels_are_as_if_they_were_not_there(inference, name, rng):
     small = np.concatenate([W[:, known].reshape(-1), pair[inside]])
     found = []
     for data, cost, weights in ((whole, costs[0], w), (part, costs[1], small)):
-        theta, y = generic.workspace(data), np.zeros(data.n_labels, dtype=np.int32)
+        theta, room = generic.workspace(data)
+        y = np.zeros(data.n_labels, dtype=np.int32)
         potentials(data, 0, weights, 1.0, theta)
-        maximize(data, cost, 0, theta, 1.0, 0.7, y, 0)
+        maximize(data, cost, 0, theta, room, 1.0, 0.7, y, 0)
         h, g = criteria(data, cost, 0, theta, [y])
         found.append((y, h[0], g[0]))
     assert found[0][0][1] == -1 and found[0][0][known].tolist() == found[1][0].tolist()
@@ -431,11 +460,11 @@ def test_an_example_of_which_nothing_is_known():
             cost = tables(name, data)
             if not fits(data, cost):
                 continue
-            theta = generic.workspace(data)
+            theta, room = generic.workspace(data)
             truth = generic.truths(data)
             potentials(data, 0, np.ones(int(generic.n_weights(data))), 1.0, theta)
             y = np.empty_like(truth)
-            maximize(data, cost, 0, theta, 1.0, 1.0, y, 0)
+            maximize(data, cost, 0, theta, room, 1.0, 1.0, y, 0)
             h, g = criteria(data, cost, 0, theta, [y])
             assert h[0] == 0.0 and g[0] == 0.0
             assert all(point(data, y).node == 0)
@@ -453,7 +482,7 @@ def test_the_relaxation_is_the_linear_programme(inference, name):
         data, w = make(inference, m=4, seed=seed, edges=edges, missing=0.1)
         w[-6:] *= 3.0
         cost = tables(name, data)
-        theta = generic.workspace(data)
+        theta, room = generic.workspace(data)
         potentials(data, 1, w, 1.0, theta)
         cells = listed(data, 1)
         h, g = criteria(data, cost, 1, theta, cells)
@@ -470,12 +499,14 @@ def test_the_relaxation_is_the_linear_programme(inference, name):
             assert (point(data, base).node == 0).all()
             pair = score_scale * theta.pair
             answer = LabelProgram(label_graph(4, edges), integral=False).solve(unary, pair)
-            maximize(data, cost, 1, theta, score_scale, cost_scale, y, 0)
+            maximize(data, cost, 1, theta, room, score_scale, cost_scale, y, 0)
             found_h, found_g = criteria(data, cost, 1, theta, [y])
             found = score_scale * found_h[0] + cost_scale * found_g[0]
             assert found == pytest.approx(answer.value + value[0], abs=1e-7)
             assert found >= value.max() - 1e-7
-            bound = generic.maximize_bounded(data, cost, 1, theta, score_scale, cost_scale, y, 0)
+            bound = generic.maximize_bounded(
+                data, cost, 1, theta, room, score_scale, cost_scale, y, 0
+            )
             assert bound == pytest.approx(found, abs=1e-9)
             node = point(data, y).node
             n_fractional += bool(((node > 0.1) & (node < 0.9)).any())
@@ -486,7 +517,7 @@ def test_the_relaxation_is_the_linear_programme(inference, name):
 def test_means_of_outputs_are_means_in_all_they_say(inference, rng):
     edges = list(itertools.combinations(range(5), 2))
     data, w = make(inference, m=5, seed=3, edges=edges)
-    theta = generic.workspace(data)
+    theta, _ = generic.workspace(data)
     potentials(data, 1, w, 1.0, theta)
     size, cells = generic.output_size(data, 1), generic.truths(data).dtype
     for name in ("hamming", "micro_f1"):
@@ -530,10 +561,10 @@ def test_an_edge_has_its_own_bit():
     for (a, b), weight in zip(edges, w[2 * m :], strict=True):
         w[[m + a, m + b]] -= weight / 2  # no label knows what to do
     cost = tables("hamming", data)
-    theta = generic.workspace(data)
+    theta, room = generic.workspace(data)
     potentials(data, 0, w, 1.0, theta)
     y = np.zeros(generic.output_size(data, 0), dtype=np.int32)
-    maximize(data, cost, 0, theta, 1.0, 0.1, y, 0)
+    maximize(data, cost, 0, theta, room, 1.0, 0.1, y, 0)
     found = point(data, y)
     assert (found.node == 0.5).sum() > 5 and (found.edge[-20:] == 0.5).any()
     unary, pair = w[m : 2 * m] + 0.1, w[2 * m :]
@@ -704,7 +735,7 @@ def test_costs_that_are_not_of_label_sets_are_refused():
 )
 def test_costs_without_an_oracle_are_refused(inference, name):
     data, _ = make(inference)
-    with pytest.raises(TypeError, match=r"has no maximize .* Costs that fit: LabelCost, MicroF1"):
+    with pytest.raises(TypeError, match=r"has no maximize .* Costs that fit: SwitchCost"):
         check_cost_fits(data, tables(name, data))
 
 
@@ -775,7 +806,7 @@ def test_corner_cases(inference, name, m, magnitude, n_columns, bias, seed):
     )
     if not fits(data, cost):
         return
-    theta = generic.workspace(data)
+    theta, room = generic.workspace(data)
     rows = listed(data, 0)
     for w in (
         np.zeros(int(generic.n_weights(data))),
@@ -785,7 +816,7 @@ def test_corner_cases(inference, name, m, magnitude, n_columns, bias, seed):
         h, g = criteria(data, cost, 0, theta, rows)
         y = np.zeros(rows.shape[1], dtype=np.int32)
         for score_scale, cost_scale in (*SCALES, (0.0, 0.0)):
-            maximize(data, cost, 0, theta, score_scale, cost_scale, y, 0)
+            maximize(data, cost, 0, theta, room, score_scale, cost_scale, y, 0)
             found_h, found_g = criteria(data, cost, 0, theta, [y])
             values = score_scale * h + cost_scale * g
             slack = 1e-9 * (1.0 + np.abs(h).max())
@@ -841,5 +872,5 @@ def test_labels_without_information_get_no_edge():
 def test_outputs_of_label_sets_are_listed():
     data = labels_data(np.ones((1, 1)), [[1, -1, 0]])
     assert all_outputs(data, 0).tolist() == [[0, -1, 0], [1, -1, 0], [0, -1, 1], [1, -1, 1]]
-    assert isinstance(tables("hamming", data), LabelCost)
+    assert isinstance(tables("hamming", data), SwitchCost)
     assert isinstance(tables("zero_one", data), WholeCost)

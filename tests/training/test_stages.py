@@ -19,7 +19,6 @@ from maxmargin.solvers import OneSlack
 from maxmargin.solvers.cutting.rows_qp import solve_with_rows
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing.exact import all_planes
-from maxmargin.training.settings import check_settings
 
 
 def minimum(P, q, A, b):
@@ -43,13 +42,17 @@ def draw(seed, n_queries=3, n_documents=6, n_features=3, shift=2.0):
 
 def ranker(**options):
     given = {"C": 3.0, "cost": "ap", "tol": 1e-7, "two_stage": True, "easy_fraction": 1.0}
-    return RankingSVM(**{**given, "normalize_queries": None, "random_state": 0, **options})
+    return RankingSVM(
+        **{**given, "normalize_queries": None, "steps": 0, "random_state": 0, **options}
+    )
 
 
 def reduced_problem(model, X, y):
+    """Return the problem of the second stage, and the rows that are held on their side."""
     exact = model._encode(Request(X, y), reset=True)
-    _, task = model._stage(check_settings(model), exact)
-    return task.problem(MarginRescaling(), lam_from_C(model.C, task.n_examples))
+    settings, task = model._stage(check_settings(model), exact)
+    problem = task.problem(MarginRescaling(), lam_from_C(model.C, task.n_examples))
+    return problem, settings.solver.rows
 
 
 def margins_of(model, X, y):
@@ -102,14 +105,14 @@ def test_the_reduced_problem_is_solved(seed, keep, shift):
     X, y = draw(seed, shift=shift)
     model = ranker(easy_fraction=keep).fit(X, y)
     result = model.result_
-    problem = reduced_problem(model, X, y)
-    assert 0 < model.n_easy_ == len(problem.rows.sign)
+    problem, rows = reduced_problem(model, X, y)
+    assert 0 < model.n_easy_ == len(rows.sign)
     assert result.objective == "reduced" and result.solver == "one_slack"
     assert result.status == "converged" and result.relative_gap <= 1e-7
     # By a general solver: all planes of all queries, and all rows.
     planes, d, n = all_planes(problem), problem.n_weights, problem.n_examples
     block = np.searchsorted(planes.start, np.arange(len(planes.offsets)), side="right") - 1
-    z = np.array([problem.rows.signed(i) for i in range(model.n_easy_)])
+    z = np.array([rows.signed(i) for i in range(model.n_easy_)])
     A = np.block([[-planes.slopes, -np.eye(n)[block]], [-z, np.zeros((len(z), n))]])
     b = np.concatenate([-planes.offsets, -np.ones(len(z))])
     P, q = np.diag([problem.lam] * d + [0.0] * n), np.array([0.0] * d + [1.0] * n)
@@ -118,7 +121,7 @@ def test_the_reduced_problem_is_solved(seed, keep, shift):
     assert result.dual - 1e-8 <= optimum <= result.primal + 1e-8
     assert result.primal == pytest.approx(optimum, rel=1e-6)
     assert result.w == pytest.approx(best[:d], abs=1e-2)
-    assert problem.rows.margins(result.w).min() >= 1.0 - 1e-8
+    assert rows.margins(result.w).min() >= 1.0 - 1e-8
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -126,8 +129,8 @@ def test_easy_samples_are_those_that_the_svm_has_a_margin_of_one_for(seed):
     X, y = draw(seed, n_documents=9)
     rows, grades, C = np.vstack(X), np.concatenate(y), 3.0
     sign = np.where(grades > 0, 1.0, -1.0)
-    problem = reduced_problem(ranker(C=C), X, y)
-    w0 = problem.rows.start
+    _, hard = reduced_problem(ranker(C=C), X, y)
+    w0 = hard.start
     # The SVM, from a general solver: in every query both kinds weigh the same.
     weight = np.concatenate([np.where(g > 0, 0.5 / g.sum(), 0.5 / (1 - g).sum()) for g in y])
     n, d = rows.shape[0], rows.shape[1] + 1
@@ -141,14 +144,12 @@ def test_easy_samples_are_those_that_the_svm_has_a_margin_of_one_for(seed):
 
     assert objective(best[:d]) - 1e-9 <= objective(w0) <= 1.06 * objective(best[:d])
     # Up to rounding: support vectors have a margin of 1.
-    margins = np.sort(problem.rows.margins(w0))
+    margins = np.sort(hard.margins(w0))
     assert margins[0] >= 1.0
     assert (z @ w0 >= 1.0 + 1e-9).sum() <= len(margins) <= (z @ w0 >= 1.0 - 1e-9).sum()
     # A share of them: those with the largest margins. The others are ranked.
-    part = reduced_problem(ranker(C=C, easy_fraction=0.5), X, y)
-    assert np.sort(part.rows.margins(w0)) == pytest.approx(
-        margins[len(margins) - len(margins) // 2 :]
-    )
+    part, hard = reduced_problem(ranker(C=C, easy_fraction=0.5), X, y)
+    assert np.sort(hard.margins(w0)) == pytest.approx(margins[len(margins) - len(margins) // 2 :])
     assert part.sizes.sum() == n - len(margins) // 2
 
 
@@ -165,7 +166,7 @@ def test_without_easy_samples_it_is_the_exact_problem():
 def test_queries_that_are_all_easy_keep_one_sample_that_costs_nothing():
     X, y = draw(0, n_queries=6, shift=30.0)
     model = ranker().fit(X, y)
-    problem = reduced_problem(model, X, y)
+    problem, _ = reduced_problem(model, X, y)
     assert (problem.sizes == 1).any() and problem.n_examples == 6
     alone = problem.sizes == 1
     assert problem.losses(np.ones(problem.n_weights))[0][alone] == pytest.approx(0.0)

@@ -35,7 +35,13 @@ def new_estimator(kind: Kind, params: dict[str, Any]) -> Any:
     given = {name: value for name, value in params.items() if value is not None}
     if given.get("normalize_queries") == "none":
         given["normalize_queries"] = None
-    estimator = getattr(maxmargin, kind.estimator)(**given)
+    learner = getattr(maxmargin, kind.estimator)
+    for option in ("missing", "zeros", "steps"):
+        if option in given and option not in learner._get_param_names():
+            raise ValueError(
+                f"--{option} is not for {kind.estimator}, which has no such parameter."
+            )
+    estimator = learner(**given)
     check_settings(estimator)  # before a long file is read
     if kind.has_queries:
         check_ranking(estimator)
@@ -92,6 +98,7 @@ def fit(
     callbacks: Sequence[Any] = (),
 ) -> None:
     """Fit, with progress on stderr."""
+    from maxmargin.training.scoring import ABOUT_EVAL_SET
     from maxmargin.training.settings import resolve_solver
 
     if not quiet:
@@ -103,15 +110,21 @@ def fit(
     queries = {"qid": batch.qid} if has_queries(estimator) else {}
     every_pass = not resolve_solver(estimator._named_solver()).minimizes
     with progress(quiet, every_pass=every_pass) as shown:
-        estimator.fit(
-            batch.X,
-            batch.y,
-            eval_set=eval_set,
-            patience=patience,
-            callbacks=[*callbacks, *shown],
-            resume=resume,
-            **queries,
-        )
+        try:
+            estimator.fit(
+                batch.X,
+                batch.y,
+                eval_set=eval_set,
+                patience=patience,
+                callbacks=[*callbacks, *shown],
+                resume=resume,
+                **queries,
+            )
+        except (TypeError, ValueError) as error:
+            if held_out is None or not str(error).startswith(ABOUT_EVAL_SET):
+                raise
+            said = str(error).removeprefix(ABOUT_EVAL_SET)
+            raise ValueError(f"--dev {held_out.path}: {said}") from error
 
 
 def _content(estimator: Any, batch: Batch) -> str:

@@ -105,14 +105,16 @@ def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
     """
     from maxmargin import RankingSVM
     from maxmargin.costs import RANKING_COSTS
+    from maxmargin.estimators.ranking.scores import cost_meant
     from maxmargin.inputs.checks import unknown
 
+    if name is not None and name not in RANKING_COSTS:
+        meant = cost_meant(name)
+        raise unknown("cost", name, RANKING_COSTS, meant and f" Say {meant[1]}.")
     given = {option: value for option, value in (("k", k), ("gain", gain)) if value is not None}
     if not given:
         return name
     name = RankingSVM().cost if name is None else name
-    if name not in RANKING_COSTS:
-        raise unknown("cost", name, RANKING_COSTS)
     known = {cost: {field.name for field in fields(RANKING_COSTS[cost])} for cost in RANKING_COSTS}
     for option in given:
         if option not in known[name]:

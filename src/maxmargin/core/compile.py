@@ -193,6 +193,7 @@ _ROOMS = (
     "costs",
     "structures",
     "surrogates",
+    "regularizers",
     "search",
     "rounding",
     "solvers",

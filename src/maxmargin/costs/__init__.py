@@ -17,7 +17,7 @@ from maxmargin.costs.ranking.measures import (
 )
 from maxmargin.costs.ranking.pairs import NDCGPairs
 from maxmargin.costs.ranking.user import RankingCost
-from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, PartCost, WholeCost
+from maxmargin.costs.tables import F1Cost, PartCost, SwitchCost, WholeCost
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne
 
@@ -52,13 +52,12 @@ __all__ = [
     "F1Cost",
     "Hamming",
     "InstanceF1",
-    "LabelCost",
-    "MicroF1Cost",
     "NDCGAtK",
     "NDCGPairs",
     "PartCost",
     "PrecisionAtK",
     "RankingCost",
+    "SwitchCost",
     "WholeCost",
     "ZeroOne",
     "graded_weights",

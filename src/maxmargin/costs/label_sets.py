@@ -9,17 +9,14 @@ import numpy as np
 
 from maxmargin.costs.f1 import InstanceF1
 from maxmargin.costs.hamming import Hamming, position_scale
-from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, WholeCost
+from maxmargin.costs.tables import F1Cost, SwitchCost, WholeCost, switch_cost
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne
-
-#: What an oracle of label sets may be given as its cost.
-LabelTables = LabelCost | WholeCost | F1Cost | MicroF1Cost
 
 
 def label_tables(
     cost: Any, classes: Sequence[Any] | np.ndarray, labels: np.ndarray
-) -> LabelCost | WholeCost | F1Cost:
+) -> SwitchCost | WholeCost | F1Cost:
     """Return a task loss of label sets as compiled code reads it.
 
     Parameters
@@ -49,20 +46,23 @@ def label_tables(
         _check_not_empty(labels)
         return F1Cost(np.ones(n))
     if isinstance(cost, Hamming):
-        return LabelCost(np.ones((m, 2)), position_scale(cost.average, sizes))
+        return switch_cost(np.ones((m, 2)), position_scale(cost.average, sizes))
     if isinstance(cost, ClassWeighted):
         cost.tables(np.asarray(classes, dtype=object), sizes)  # refuses what is no class
         weight = np.array([float(cost.weights.get(label, 1.0)) for label in classes])
         price = np.repeat(weight[:, None], 2, axis=1)
-        return LabelCost(price, position_scale(cost.average, sizes))
+        return switch_cost(price, position_scale(cost.average, sizes))
     raise ValueError(
         f"{type(cost).__name__} is no cost of label sets. Costs that fit: hamming, zero_one, "
         "class_weighted, f1."
     )
 
 
-def micro_f1_cost(data: Any, cost: Any = None) -> MicroF1Cost:
+def micro_f1_cost(data: Any, cost: Any = None) -> SwitchCost:
     """Return the criteria of the surrogate `MicroF1` for label sets.
+
+    g = -(|y| + |y_i|): -2 |y_i| at the truth, 1 more for a label that is missing, 1 less for one
+    too many. The shift is the number of wrong labels.
 
     Parameters
     ----------
@@ -76,7 +76,10 @@ def micro_f1_cost(data: Any, cost: Any = None) -> MicroF1Cost:
             f"The surrogate MicroF1 has its own cost, 1 - F1 of the label set, but cost is "
             f"{type(cost).__name__}. Leave cost at 'hamming', or choose another surrogate."
         )
-    return MicroF1Cost(np.ones(len(data.labels)))
+    n, m = data.labels.shape
+    price = np.repeat([[-1.0, 1.0]], m, axis=0)
+    base = -2.0 * (data.labels == 1).sum(axis=1)
+    return SwitchCost(price, np.ones((m, 2)), base, np.ones(n))
 
 
 def _check_not_empty(labels: np.ndarray) -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.contract import implements, largest_costs, steepest_slope
+from maxmargin.core.contract import implements, largest_costs
 
 
 class PartCost(NamedTuple):
@@ -22,10 +22,19 @@ class WholeCost(NamedTuple):
     price: Any  # (n_examples,) float64
 
 
-class LabelCost(NamedTuple):
-    """Of label sets, a sum over labels: scale[i] * sum of price[j, truth_j] over wrong labels j."""
+class SwitchCost(NamedTuple):
+    """Of label sets, sums over the known labels j that are wrong:
+
+        g     = base[i] + scale[i] * sum of price[j, truth_j],
+        shift =           scale[i] * sum of shift[j, truth_j],
+
+    where `shift` is what a surrogate's h has besides the margin error. Only the criteria of the
+    surrogate `MicroF1` have a shift and a base.
+    """
 
     price: Any  # (n_labels, 2) float64: of taking a label that is off for on, and the reverse
+    shift: Any  # (n_labels, 2) float64, or (0, 2) where there is none
+    base: Any  # (n_examples,) float64: g of the truth
     scale: Any  # (n_examples,) float64
 
 
@@ -35,18 +44,14 @@ class F1Cost(NamedTuple):
     price: Any  # (n_examples,) float64
 
 
-class MicroF1Cost(NamedTuple):
-    """The two criteria of the surrogate `MicroF1`, of label sets.
-
-    g = -(|y| + |y_i|), and h has, besides the margin error, scale[i] * the number of wrong labels.
-    """
-
-    scale: Any  # (n_examples,) float64
-
-
 def free_cost(n_examples: int, n_labels: int) -> PartCost:
     """Return the cost that weighs nothing, for examples of ``n_labels`` labels."""
     return PartCost(np.zeros((n_labels, n_labels)), np.zeros(n_examples))
+
+
+def switch_cost(price: np.ndarray, scale: np.ndarray) -> SwitchCost:
+    """Return a cost of label sets that has no shift and is 0 at the truth."""
+    return SwitchCost(price, np.zeros((0, 2)), np.zeros(len(scale)), scale)
 
 
 @implements(largest_costs, PartCost)
@@ -66,16 +71,6 @@ def _largest_of_f1(cost, sizes, truths):
     return np.asarray(cost.price, dtype=np.float64)
 
 
-@implements(largest_costs, LabelCost)
-def _largest_of_labels(cost, sizes, truths):
+@implements(largest_costs, SwitchCost)
+def _largest_of_switches(cost, sizes, truths):
     return cost.scale * float(np.asarray(cost.price).max(axis=1).sum())
-
-
-@implements(largest_costs, MicroF1Cost)
-def _largest_of_micro_f1(cost, sizes, truths):
-    return cost.scale * np.asarray(sizes, dtype=np.float64)
-
-
-@implements(steepest_slope, MicroF1Cost)
-def _steepest_of_micro_f1(cost, surrogate, largest):
-    return 1.0  # 1 over a number of labels

@@ -22,6 +22,7 @@ A subclass writes these hooks; everything public here is built on them.
 `_predictor`           `Request` -> the function w -> predictions
 `_stratification`      y -> one class per example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
+`_units`               what w's cells are multiplied with to hold for X as it came (default: 1)
 `_stage`               settings, `Task` -> both, as they are solved: see training/stages.py
 `_structure`           what says, by its attribute ``provides``, which solvers fit (default: self)
 =====================  ============================================================================
@@ -144,6 +145,13 @@ class Hooks:
     def _layout(self) -> Any:
         """Return what the cells of w mean, as a value that can be compared."""
         return [list(self.classes_), self.n_features_in_]
+
+    def _units(self) -> np.ndarray | None:
+        """Return what each cell of w is multiplied with to hold for X as it came; None: with 1.
+
+        Other data may have other units, in which a warm start then takes w.
+        """
+        return None
 
     def _named_solver(self) -> Any:
         """Return the parameter `solver`, or the solver that "auto" stands for here."""

@@ -192,12 +192,13 @@ class StructuredSVM(BaseSVM):
         if isinstance(cost, PartCost | WholeCost):
             return largest_costs(cost, output_sizes(data), truths(data))
         # The oracle itself says which output costs most, where only costs count.
-        theta, w = workspace(data), np.zeros(self.n_weights_)
+        theta, room = workspace(data)
+        w = np.zeros(self.n_weights_)
         y = np.zeros(int(output_sizes(data).max()), dtype=truths(data).dtype)
         largest = np.zeros(task.n_examples)
         for i in range(task.n_examples):
             potentials(data, i, w, 1.0, theta)
-            maximize(data, cost, i, theta, 0.0, 1.0, y, 0)
+            maximize(data, cost, i, theta, room, 0.0, 1.0, y, 0)
             largest[i] = output_cost(data, cost, i, y, 0)
         return largest
 

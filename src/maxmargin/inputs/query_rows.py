@@ -18,6 +18,10 @@ from maxmargin.inputs.request import Request
 from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 
+#: What a step is in the problem that is solved, where a feature's largest value is 1. There are
+#: several times as many steps as features, and at height 1 they would need a much smaller C.
+STEP_HEIGHT = 0.1
+
 
 class QueryInputs(RowInputs):
     """The part of an estimator that reads queries, by its parameter `normalize_queries`.
@@ -47,8 +51,17 @@ class QueryInputs(RowInputs):
             self._warn_of_one_query(queries)
         if reset:
             self._has_qid = queries.has_qid
-            self._scale = largest_values(rows) if how == "maxabs" else np.ones(rows.shape[1])
+            n_columns = rows.shape[1]
+            self._scale = largest_values(rows) if how == "maxabs" else np.ones(n_columns)
+            if self._n_steps():
+                # A column for zeros is the first step.
+                first = n_columns - len(self.columns_.stepped) - len(self.columns_.presence)
+                self._scale[first:] /= STEP_HEIGHT
         return queries, rows
+
+    def _n_steps(self) -> int:
+        # Quantiles over all queries say nothing of features that are normalised within each.
+        return 0 if self._goes_by_query() else int(self.steps)
 
     def _goes_by_query(self) -> bool:
         """Tell whether features are normalised query by query, so that X alone says too little."""

@@ -15,6 +15,7 @@ from maxmargin.inputs.vocabulary import (
     check_csr,
     check_dense,
     check_matrix_like,
+    name_text_column,
     restored_table,
     row_kind,
 )
@@ -32,6 +33,7 @@ class RowInputs:
     n_hashed_features: int | None
     missing: str = "error"
     zeros: str = "value"
+    steps: int = 0
     n_features_in_: int
     features_: FeatureTable | None
     columns_: Columns
@@ -56,14 +58,18 @@ class RowInputs:
         else:
             self.features_ = None
         check_matrix_like(X)
-        matrix = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            reset=reset,
-        )
+        try:
+            matrix = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+                reset=reset,
+            )
+        except (TypeError, ValueError):
+            name_text_column(X, "X")
+            raise
         check = check_csr if sp.issparse(matrix) else check_dense
         return check(matrix, allow_nan=self._allows_nan())
 
@@ -74,14 +80,18 @@ class RowInputs:
             del self.feature_names_in_
 
     def _allows_nan(self) -> bool:
-        check_columns(self.missing, self.zeros)
+        check_columns(self.missing, self.zeros, self.steps)
         return self.missing != "error"
 
     def _columned(self, rows: Any, reset: bool) -> Any:
         """Return validated rows with gaps filled and columns added, as weights see them."""
         if reset:
-            self.columns_ = Columns.learn(rows, self.missing, self.zeros)
+            self.columns_ = Columns.learn(rows, self.missing, self.zeros, self._n_steps())
         return self.columns_.transform(rows)
+
+    def _n_steps(self) -> int:
+        """Return how many steps a feature may have."""
+        return self.steps
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of `coef_`: features first, then columns added to them.

@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.inputs.vocabulary import FeatureTable, _check_rows, check_csr, check_dense, row_kind
+from maxmargin.inputs.vocabulary import (
+    FeatureTable,
+    _check_rows,
+    check_csr,
+    check_dense,
+    name_text_column,
+    row_kind,
+)
 
 
 class Stack(NamedTuple):
@@ -54,7 +61,8 @@ def reread_sequences(X: Any, table: FeatureTable | None, n_features: int) -> Sta
 def as_sequences(name: str, value: Any) -> list[Any]:
     """Return the elements of X or Y as a list; one element is one sequence."""
     is_iterable = hasattr(value, "__len__") and hasattr(value, "__iter__")
-    if sp.issparse(value) or isinstance(value, (str, bytes, dict)) or not is_iterable:
+    is_table = sp.issparse(value) or hasattr(value, "columns")
+    if is_table or isinstance(value, (str, bytes, dict)) or not is_iterable:
         raise TypeError(
             f"{name} must be a list of sequences, got {type(value).__name__}; one element of "
             f"{name} is one sequence, so wrap a single one in a list."
@@ -168,6 +176,7 @@ def _as_matrix(where: str, sequence: Any) -> Any:
             if array.dtype == object:
                 array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
+            name_text_column(sequence, where)
             raise ValueError(
                 f"{where} is not a rectangular array of numbers of shape (positions, features): "
                 f"{error}"

@@ -254,6 +254,33 @@ def check_matrix_like(X: Any) -> None:
                 raise ValueError(f"X[{i}] has {size} features but X[0] has {sizes[0]}.")
 
 
+def name_text_column(X: Any, where: str) -> None:
+    """Raise if X is a data frame with a column that is no numbers, saying which one it is.
+
+    For X of which no matrix of numbers could be made.
+    """
+    if not hasattr(X, "columns"):
+        return
+    cells = np.asarray(np.asarray(X), dtype=object)
+    for name, column in zip(X.columns, cells.T, strict=True):
+        for row, value in enumerate(column):
+            if value is not None and not _is_number(value):
+                raise ValueError(
+                    f"{where} has {value!r:.40} in row {row} of column {name!r}, where numbers are "
+                    "expected. Encode that column (OneHotEncoder or OrdinalEncoder of "
+                    "sklearn.preprocessing), drop it, or pass a list of dictionaries, one a row, "
+                    "in which a text is a feature of its own."
+                )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def check_csr(
     X: Any, name: Name = _named, names: Sequence[str] | None = None, *, allow_nan: bool = False
 ) -> Any:

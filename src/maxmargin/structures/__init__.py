@@ -38,6 +38,8 @@ STRUCTURES: dict[str, type] = {
     "multilabel_listed": ListedLabels,
     "multilabel_pairwise": PairwiseLabels,
     "multilabel_relaxed": RelaxedLabels,
+    "multilabel_program": ProgramLabels,
+    "multilabel_relaxed_program": RelaxedProgramLabels,
     "ranking": RankingData,
     "user": UserData,
 }

@@ -82,7 +82,7 @@ def check_solver(
 def _fitting_problems(solver: Solver) -> list[Problem]:
     """Return small problems whose structures provide what the solver needs of them."""
     problems = [tiny_problem("multiclass"), tiny_problem("chain")]
-    of_structures = solver.needs - {"convex", "linear", "unit_slope"}
+    of_structures = solver.needs - {"convex", "linear", "unit_slope", "euclidean"}
     return [each for each in problems if of_structures <= provided_by(type(each.view.data))]
 
 

@@ -12,6 +12,7 @@ from numba.core.errors import NumbaError
 from maxmargin.core.contract import (
     add_difference,
     difference_potentials,
+    has,
     margin_error,
     maximize,
     n_weights,
@@ -51,6 +52,7 @@ class _Case(NamedTuple):
     differences: np.ndarray  # (n_outputs, n_weights): Psi_i(y)
     costs: np.ndarray  # (n_outputs,)
     theta: Any
+    room: Any
 
     def name(self, k: int) -> str:
         cells = self.outputs[k]
@@ -147,7 +149,7 @@ def check_structure(
 
 
 def _as_data(structure: Any, X: Any, Y: Any, cost: Any) -> tuple[Any, Any]:
-    if isinstance(structure, tuple | UserData):
+    if isinstance(structure, tuple) or has(n_weights, type(structure)):
         own = isinstance(structure, UserData)
         if cost is None and not own:
             raise TypeError("cost must be given with data: what maximize and output_cost take.")
@@ -191,7 +193,7 @@ def _list_case(data: Any, cost: Any, i: int, source: OutputSource | None) -> _Ca
     for k, y in enumerate(outputs):
         add_difference(data, i, y, 0, 1.0, differences[k])
         costs[k] = output_cost(data, cost, i, y, 0)
-    case = _Case(data, cost, i, outputs, differences, costs, workspace(data))
+    case = _Case(data, cost, i, outputs, differences, costs, *workspace(data))
     right = np.flatnonzero([_equal(y, truth) for y in outputs])
     require(len(right) > 0, f"The true output of example {i} is not among those listed.")
     require(
@@ -260,7 +262,9 @@ def _check_maximize(case: _Case, w: np.ndarray, score_scale: float, cost_scale: 
     # Twice, the second time elsewhere in a larger array: nothing else may be touched.
     cells = np.full(2 * size + 2, -7, dtype=case.outputs.dtype)
     for at in (0, size + 1):
-        maximize(case.data, case.cost, case.i, case.theta, score_scale, cost_scale, cells, at)
+        maximize(
+            case.data, case.cost, case.i, case.theta, case.room, score_scale, cost_scale, cells, at
+        )
     require(
         cells[size] == -7 and cells[-1] == -7,
         f"maximize wrote beyond the {size} cells of an output of example {case.i}.",

@@ -1,9 +1,8 @@
-"""Checkpoints: a run written to a file now and then, and taken up again from it."""
+"""Checkpoints: a run written to a file now and then and at its end, and taken up from it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +33,11 @@ NOBODY = Watch()
 class Checkpoint:
     """A callback that writes the run to a file, for ``fit(X, y, resume=path)``.
 
+    It is written every so many passes, and once more when the run is over: because it converged, at
+    a limit (`max_iter`, `time_budget`, `patience`), or by Ctrl-C. A pass that is cut short is not
+    in it: a resumed run makes that pass whole. For this the state is copied after each pass that
+    is not written.
+
     Parameters
     ----------
     path : path-like
@@ -58,9 +62,7 @@ class Checkpoint:
         self.path = path
         self.every = check_number("every", every, 1, closed=True, integer=True)
 
-    def bind(
-        self, estimator: Any, problem: Problem, watch: Watch = NOBODY
-    ) -> Callable[[Iteration], None]:
+    def bind(self, estimator: Any, problem: Problem, watch: Watch = NOBODY) -> _Writer:
         """Return the callback of one run."""
         if problem.truths.dtype == object:
             raise TypeError("Checkpoint: outputs that are Python objects cannot be written.")
@@ -72,14 +74,37 @@ class Checkpoint:
             "eval_set": _eval_digest(estimator, watch.eval_set),
             "patience": watch.patience,
         }
+        return _Writer(self.path, self.every, owner)
 
-        def write_snapshot(event: Iteration) -> None:
-            if event.record.pass_ % self.every == 0:
-                snapshot = event.snapshot()
-                meta = {"owner": owner, "run": snapshot.meta}
-                write(self.path, "checkpoint", meta, snapshot.arrays)
 
-        return write_snapshot
+class _Writer:
+    """The callback of one run, which knows whose run it is."""
+
+    def __init__(self, path: str | os.PathLike[str], every: int, owner: dict[str, Any]) -> None:
+        self._path = path
+        self._every = every
+        self._owner = owner
+        #: The run after its last pass, where that is not in the file.
+        self._unwritten: Snapshot | None = None
+
+    def __call__(self, event: Iteration) -> None:
+        snapshot = event.snapshot()
+        if event.record.pass_ % self._every == 0:
+            self._write(snapshot)
+        else:
+            # The next pass works on these arrays, and may be cut short.
+            arrays = {name: array.copy() for name, array in snapshot.arrays.items()}
+            self._unwritten = Snapshot(snapshot.meta, arrays)
+
+    def end(self) -> None:
+        """Write the last whole pass of a run that is over."""
+        if self._unwritten is not None:
+            self._write(self._unwritten)
+
+    def _write(self, snapshot: Snapshot) -> None:
+        meta = {"owner": self._owner, "run": snapshot.meta}
+        write(self._path, "checkpoint", meta, snapshot.arrays)
+        self._unwritten = None
 
 
 def bind_callbacks(

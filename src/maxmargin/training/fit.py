@@ -14,7 +14,7 @@ from maxmargin.solvers import run
 from maxmargin.training.checkpoint import Watch, bind_callbacks, read_checkpoint
 from maxmargin.training.partial import OnlineRun
 from maxmargin.training.progress import ProgressLine
-from maxmargin.training.scoring import Measure, measure_for
+from maxmargin.training.scoring import eval_measure
 from maxmargin.training.settings import check_callbacks, check_patience, check_settings, generator
 from maxmargin.training.warm import Memory, Start, recall
 
@@ -37,9 +37,7 @@ def fit(
         settings, task = estimator._stage(settings, task)
         lam = lam_from_C(float(estimator.C), task.n_examples)
         problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
-        measure = Measure("", None)
-        if watch.eval_set is not None:
-            measure = measure_for(estimator, watch.eval_set)
+        measure = eval_measure(estimator, watch.eval_set)
         snapshot = None if resume is None else read_checkpoint(resume, estimator, problem, watch)
         start, state, w = None, None, None
         if estimator.warm_start:

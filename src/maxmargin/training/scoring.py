@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +20,15 @@ from maxmargin.solvers import Result
 
 Score = Callable[[np.ndarray], float]
 
+#: How errors about held-out examples begin, which are else as those about X and Y.
+ABOUT_EVAL_SET = "eval_set: "
 #: Functions of `maxmargin.metrics` that are smaller where predictions are better.
 _ERRORS = frozenset({"hamming_error", "hamming_loss", "sequence_error"})
 _CAPITALS = {"f1": "F1", "auc": "AUC", "ndcg": "NDCG"}
 
 
 class Measure(NamedTuple):
-    """A function of the weights that scores held-out examples, and its name."""
+    """A function of the weights that scores held-out examples, and its name; None: no examples."""
 
     name: str
     score: Score | None
@@ -46,10 +49,41 @@ def measure_title(name: str) -> str:
     return " ".join(words)
 
 
+def eval_measure(estimator: Any, eval_set: Request | None) -> Measure:
+    """Return what `eval_set` is scored by after each pass; errors say that they are about it."""
+    if eval_set is None:
+        return Measure("", None)
+    with _about_eval_set():
+        found: Any = measure_for(estimator, eval_set)
+
+    def named_score(w: np.ndarray) -> float:
+        with _about_eval_set():
+            return float(found.score(w))
+
+    return Measure(found.name, named_score)
+
+
+@contextmanager
+def _about_eval_set() -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{ABOUT_EVAL_SET}{error}") from error
+
+
 def check_scoring_known(estimator: Any) -> None:
     """Refuse a parameter `scoring` that is neither None, a known name nor callable."""
     scoring = estimator.scoring
-    if scoring is None or (callable(scoring) and not isinstance(scoring, type)):
+    if scoring is None:
+        return
+    if callable(scoring) and not isinstance(scoring, type):
+        name = scoring_name(scoring)
+        if _is_ours(scoring) and name in _ERRORS:
+            raise ValueError(
+                f"scoring={name}: smaller is better there, and larger is taken; pass "
+                f"make_scorer({name}, greater_is_better=False)."
+            )
         return
     if not isinstance(scoring, str):
         raise TypeError(
@@ -79,18 +113,17 @@ def measure_for(estimator: Any, request: Request) -> Measure:
             return Measure(scoring, builder(request))
         return Measure(scoring, _by_scorer(estimator, get_scorer(scoring), scoring, request))
     name = scoring_name(scoring)
-    if str(getattr(scoring, "__module__", "")).startswith("maxmargin.metrics"):
-        if name in _ERRORS:
-            raise ValueError(
-                f"scoring={name}: smaller is better there, and larger is taken; pass "
-                f"make_scorer({name}, greater_is_better=False)."
-            )
+    if _is_ours(scoring):
         builder = estimator._measure(name)
         if builder is None:  # a metric of ours, which takes (y_true, y_pred)
             return Measure(name, by_prediction(estimator, scoring, request))
         return Measure(name, builder(request))
     scorer = check_scoring(estimator, scoring=scoring)
     return Measure(name, _by_scorer(estimator, scorer, name, request))
+
+
+def _is_ours(scoring: Any) -> bool:
+    return str(getattr(scoring, "__module__", "")).startswith("maxmargin.metrics")
 
 
 def by_prediction(estimator: Any, metric: Callable[..., Any], request: Request) -> Score:
@@ -101,6 +134,7 @@ def by_prediction(estimator: Any, metric: Callable[..., Any], request: Request) 
 
 def _by_scorer(estimator: Any, scorer: Any, name: str, request: Request) -> Score:
     """Return the function w -> scorer(estimator with weights w, X, y)."""
+    estimator._encode_inputs(request)  # what is wrong with X is said now, not after a pass
 
     def score(w: np.ndarray) -> float:
         found = _apply(scorer, _with_weights(estimator, w), request)

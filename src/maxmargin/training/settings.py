@@ -229,6 +229,7 @@ def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> 
 def lacking_needs(solver: Solver | type[Solver], surrogate: Surrogate, structure: Any) -> list[str]:
     """Return what a solver needs and neither the surrogate nor the structure has."""
     met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
+    met.add("euclidean")  # estimators have no other norm; `run` looks at that of a problem
     return sorted(solver.needs - met - set(getattr(structure, "provides", ())))
 
 

@@ -80,16 +80,19 @@ def in_two_stages(
 
     No easy sample: what was given, which is then the exact problem.
     """
-    reduced, n_easy = reduce_task(task, C, easy_fraction, settings.n_jobs)
-    if n_easy:
-        settings = replace(settings, solver=OneSlackRows(inwards=True))
-    return settings, reduced, n_easy
+    reduced, rows = reduce_task(task, C, easy_fraction, settings.n_jobs)
+    if rows is None:
+        return settings, task, 0
+    solver = OneSlackRows(inwards=True, rows=rows)
+    return replace(settings, solver=solver), reduced, len(rows.sign)
 
 
-def reduce_task(task: Task, C: float, easy_fraction: float, n_jobs: int) -> tuple[Task, int]:
-    """Return the task of the second stage, and how many samples are easy.
+def reduce_task(
+    task: Task, C: float, easy_fraction: float, n_jobs: int
+) -> tuple[Task, HardRows | None]:
+    """Return the task of the second stage, and the easy samples, which are held on their side.
 
-    No easy sample: the task given.
+    No easy sample: the task given, and None.
     """
     data: RankingData = task.data
     samples = _Samples.of(data)
@@ -100,7 +103,7 @@ def reduce_task(task: Task, C: float, easy_fraction: float, n_jobs: int) -> tupl
     easy = np.flatnonzero(margins >= 1.0)
     easy = easy[np.argsort(-margins[easy], kind="stable")][: int(easy_fraction * len(easy))]
     if len(easy) == 0:
-        return task, 0
+        return task, None
     is_left = np.ones(len(samples.row), dtype=bool)
     is_left[easy] = False
     n_left = np.bincount(samples.query[is_left], minlength=task.n_examples)
@@ -118,7 +121,7 @@ def reduce_task(task: Task, C: float, easy_fraction: float, n_jobs: int) -> tupl
     )
     easy = np.sort(easy)
     rows = HardRows(as_features(matrix[samples.row[easy]]), samples.sign[easy], w0)
-    return replace(task, data=reduced, rows=rows), len(easy)
+    return replace(task, data=reduced), rows
 
 
 class _Samples(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.core.contract import has, shift
 from maxmargin.core.problem import Problem
-from maxmargin.costs import F1Cost, LabelCost, MicroF1Cost, micro_f1_cost
+from maxmargin.costs import F1Cost, SwitchCost, micro_f1_cost
 from maxmargin.search.choose import bind_search
 
 
@@ -26,15 +26,12 @@ class Task:
     n_examples : int
     weight : ndarray of shape (n_examples,)
         s_i: sample weights, times class weights where these weigh whole examples.
-    rows : HardRows or None
-        What the weights must keep on its side besides.
     """
 
     data: Any
     cost: Any
     n_examples: int
     weight: np.ndarray
-    rows: Any = None
 
     def problem(
         self,
@@ -61,20 +58,19 @@ class Task:
             is_linear=surrogate.is_linear,
             n_jobs=n_jobs,
             compile=compile,
-            rows=self.rows,
         )
 
     def _criteria(self, surrogate: Any) -> Any:
         """Return the cost as the surrogate wants it: itself, but for Micro-F1."""
         if getattr(surrogate, "criteria", "cost") == "cost":
             return self.cost
-        if not has(shift, type(self.data), MicroF1Cost):
+        if not has(shift, type(self.data), SwitchCost):
             raise ValueError(
                 f"surrogate={surrogate!r} is for label sets (MultilabelSVM) only, not for "
                 f"{type(self.data).__name__}."
             )
-        counts = isinstance(self.cost, LabelCost) and all(
-            (numbers == 1.0).all() for numbers in self.cost
+        counts = isinstance(self.cost, SwitchCost) and all(
+            (numbers == 1.0).all() for numbers in (self.cost.price, self.cost.scale)
         )
         if not (counts or isinstance(self.cost, F1Cost)):
             raise ValueError(

@@ -162,6 +162,30 @@ def train(
             rich_help_panel=options.RANKINGS,
         ),
     ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="What is done about missing values (NaN) of classes and rankings: indicator (the "
+            "mean, and a column that says where), mean, zero or error; else indicator.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    zeros: Annotated[
+        str | None,
+        typer.Option(
+            help="What a zero is: a value, or by indicator also a column that says where a feature "
+            "is not zero; else indicator.",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help="Columns that say where a feature is beyond a quantile of its values, at most so "
+            "many per feature; else 5.",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
     template: Annotated[
         str | None,
         typer.Option(
@@ -189,7 +213,11 @@ def train(
         typer.Option(help="Hash features into so many columns.", rich_help_panel=options.COLUMNS),
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Write the run here now and then.", rich_help_panel=_RUN)
+        Path | None,
+        typer.Option(
+            help="Write the run here now and then, and at its end, Ctrl-C included.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     checkpoint_every: Annotated[
         int, typer.Option(help="Passes between two checkpoints.", rich_help_panel=_RUN)
@@ -211,6 +239,7 @@ def train(
     is allowed (--strict refuses them). Ctrl-C ends the run early and keeps the best model so far.
     """
     from maxmargin import Checkpoint
+    from maxmargin.training.settings import check_patience
 
     chosen = kind_called(kind)
     files = ColumnOptions(
@@ -223,7 +252,8 @@ def train(
         given = {"labels": labels, "pairwise": pairwise, "inference": inference}
         _refuse(given, "label sets (`train multilabel`)", kind)
     if not chosen.has_queries:
-        _refuse({"k": k, "gain": gain, **own}, "rankings (`train ranking`)", kind)
+        of_queries = {"k": k, "gain": gain, "zeros": zeros, "steps": steps, **own}
+        _refuse(of_queries, "rankings (`train ranking`)", kind)
     check_target("--model", model, file, dev, checkpoint)
     check_target("--checkpoint", checkpoint, file, dev)
     params = {
@@ -245,13 +275,25 @@ def train(
         "inference": inference,
         "relevance_threshold": relevant,
         "normalize_queries": normalize,
+        "missing": missing,
+        "zeros": zeros,
+        "steps": steps,
     }
     callbacks = [] if checkpoint is None else [Checkpoint(checkpoint, checkpoint_every)]
     estimator = new_estimator(chosen, params)
+    for name, value in {"patience": patience, "scoring": scoring}.items():
+        if value is not None and dev is None:
+            raise ValueError(f"--{name} needs --dev, the file that is scored after each pass.")
+    check_patience(patience, dev)
     start = checkpoint_to_resume(checkpoint) if resume else None
     reader, batch = read_training(file, format, files, chosen, labels)
     batch = for_estimator(batch, estimator)
     chosen.check(f"train {kind}", file, batch.is_sequence)
+    if batch.ignores_qid and not quiet:
+        console.note(
+            f"{file} has qid, which `train {kind}` ignores: all rows are samples of their own. "
+            "`train ranking` learns to rank the documents of queries."
+        )
     if batch.classes is not None:
         estimator.set_params(classes=batch.classes)
     trained = Model(model or file, estimator, reader)

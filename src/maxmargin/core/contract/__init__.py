@@ -1,4 +1,4 @@
-"""The contract: the generic functions that structures, costs, surrogates and searches implement.
+"""The contract: the generic functions that structures, costs, surrogates and others implement.
 
 One module per role, the required functions first. A solver pass is written once, over these
 functions; `maxmargin.core.dispatch` says how an implementation is chosen.
@@ -49,6 +49,11 @@ from maxmargin.core.contract.oracles import (
     profile_up_to,
     provided_by,
 )
+from maxmargin.core.contract.regularizer import (
+    Identity,
+    inner,
+    times_metric,
+)
 from maxmargin.core.contract.search import (
     find,
     memory,
@@ -64,6 +69,7 @@ from maxmargin.core.contract.structure import (
     maximize_bounded,
     mix,
     n_weights,
+    output_length,
     output_size,
     output_sizes,
     potentials,
@@ -88,6 +94,7 @@ from maxmargin.core.dispatch import (
 )
 
 __all__ = [
+    "Identity",
     "add_combination",
     "add_difference",
     "add_few",
@@ -110,6 +117,7 @@ __all__ = [
     "generic_with_default",
     "has",
     "implements",
+    "inner",
     "is_relaxed",
     "k_best",
     "k_best_room",
@@ -127,6 +135,7 @@ __all__ = [
     "oracles",
     "order_value",
     "output_cost",
+    "output_length",
     "output_parts",
     "output_size",
     "output_sizes",
@@ -150,6 +159,7 @@ __all__ = [
     "squared_norms",
     "steepest_slope",
     "tilt",
+    "times_metric",
     "truths",
     "workspace",
 ]

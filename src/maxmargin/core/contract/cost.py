@@ -48,8 +48,7 @@ def largest_costs(cost, sizes, truths):
     return np.ones(len(sizes))
 
 
-@generic_with_default
-def steepest_slope(cost, surrogate, largest):
+def steepest_slope(surrogate, largest):
     """Return the steepest dpsi/dh of any output where no cost is above ``largest``; Python only."""
     slope = psi(surrogate, 1e3, largest)[1] if math.isfinite(largest) else math.inf
     return max(float(slope), 0.0)

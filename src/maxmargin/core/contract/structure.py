@@ -2,9 +2,10 @@
 
 Notation, as in docs/math.md: example i has the true output y_i, and Psi_i(y) = phi(x_i, y_i) -
 phi(x_i, y). ``theta`` holds the potentials of one example, filled by `potentials` and read by the
-rest. The output y given by ``(outputs, at)`` is the `output_size(data, i)` cells of the array
-``outputs`` from cell ``at`` on: int32 for compiled structures, one object for a structure in plain
-Python. (An array and a place rather than a slice: slices cost compile time.)
+rest; ``room`` is what its oracles overwrite. The output y given by ``(outputs, at)`` is the
+`output_size(data, i)` cells of the array ``outputs`` from cell ``at`` on: int32 for compiled
+structures, one object for a structure in plain Python. (An array and a place rather than a slice:
+slices cost compile time.)
 """
 
 from __future__ import annotations
@@ -38,12 +39,17 @@ def truths(data):
 
 @generic
 def workspace(data):
-    """Return room for the potentials of any one example: a new ``theta``."""
+    """Return (theta, room) for any one example, new. (Python only.)
+
+    ``theta`` is a NamedTuple of float arrays and nothing else; how often an output uses each of its
+    cells, ``mu``, is one of the same type. ``room`` is all else that oracles work in; an empty
+    tuple where they need nothing.
+    """
 
 
 @generic
 def output_size(data, i):
-    """Return the number of cells of an output of example i."""
+    """Return the number of cells of an output of example i, the most where they differ."""
 
 
 @generic
@@ -62,12 +68,22 @@ def add_difference(data, i, outputs, at, scale, w):
 
 
 @generic_on_two
-def maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write to (outputs, at) an output maximising score_scale * score + cost_scale * cost.
 
     Scales are >= 0. Ties: lowest label first. By the types of data and cost. A cost with a `shift`
     adds it to the score.
     """
+
+
+@generic_with_default
+def output_length(data, i, outputs, at):
+    """Return how many cells the output at (outputs, at) has in use, `output_size` at the most.
+
+    Where outputs differ in length, their cells must tell it, and nobody looks at the cells behind
+    them. The default is for outputs that always fill their cells.
+    """
+    return output_size(data, i)
 
 
 @generic_with_default
@@ -123,12 +139,12 @@ def are_outputs(data, examples, cells):
 
 
 @generic_on_two_with_default
-def maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Do as `maximize`; return a number that score_scale * h + cost_scale * g of no y exceeds.
 
     The default is for oracles that are exact. By the types of data and cost.
     """
-    maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+    maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
     h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
     return score_scale * h + cost_scale * output_cost(data, cost, i, outputs, at)
 

@@ -124,7 +124,7 @@ class PrecisionAtK(_Ranking):
 
 
 class _Discounted(_Ranking):
-    """What the two NDCG share: grades."""
+    """What NDCG, that of the first places and its bound by pairs share: grades."""
 
     gain: str
 
@@ -138,11 +138,15 @@ class _Discounted(_Ranking):
             The samples from the top of the ranking down.
         """
         gains = _gains(relevant, self.gain)
+        ranked = gains[_check_order(order, len(gains))]
         if not gains.any():
             return 0.0
         discounts = _discounts(self, len(gains))
-        reached = gains[_check_order(order, len(gains))] @ discounts
-        return float(1.0 - reached / (np.sort(gains)[::-1] @ discounts))
+        return float(self._lost(ranked, discounts, np.sort(gains)[::-1] @ discounts))
+
+    def _lost(self, ranked: np.ndarray, discounts: np.ndarray, best: float) -> float:
+        """Return what gains in this order lose, as a share of the best discounted sum."""
+        return 1.0 - ranked @ discounts / best
 
     def shares(
         self, steps: np.ndarray, n_relevant: np.ndarray, ideals: np.ndarray, n: int

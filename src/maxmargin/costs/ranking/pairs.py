@@ -19,9 +19,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from maxmargin.costs.ranking.measures import _check_gain, _check_order, _discounts, _gains, _Ranking
+from maxmargin.costs.ranking.measures import (
+    _check_gain,
+    _Discounted,
+)
 from maxmargin.inference.ranking.rule import AREA, RankingRule, monotone_rule
 
 __all__ = ["NDCGPairs"]
@@ -31,7 +33,7 @@ LARGEST_STEP = 1.0 - 1.0 / np.log2(3.0)
 
 
 @dataclass(frozen=True)
-class NDCGPairs(_Ranking):
+class NDCGPairs(_Discounted):
     """The most that the pairs in the wrong order can take from NDCG; at least 1 - NDCG.
 
     (1 - 1/log2 3) / best DCG times the sum of gain_i - gain_j over pairs where j, of the lower
@@ -59,22 +61,9 @@ class NDCGPairs(_Ranking):
         """Return the cost of relevance alone as compiled code reads it, up to `shares`."""
         return monotone_rule(AREA)
 
-    def value(self, relevant: npt.ArrayLike, order: npt.ArrayLike) -> float:
-        """Return the cost of a ranking of samples with grades, 0 or 1 for relevance alone.
-
-        Parameters
-        ----------
-        relevant : array-like of shape (n,), at least 0
-        order : array-like of shape (n,)
-            The samples from the top of the ranking down.
-        """
-        gains = _gains(relevant, self.gain)
-        if not gains.any():
-            return 0.0
-        ranked = gains[_check_order(order, len(gains))]
-        lost = np.maximum(np.triu(ranked[None, :] - ranked[:, None], 1), 0.0).sum()
-        ideal = np.sort(gains)[::-1] @ _discounts(self, len(gains))
-        return float(LARGEST_STEP * lost / ideal)
+    def _lost(self, ranked: np.ndarray, discounts: np.ndarray, best: float) -> float:
+        swapped = np.maximum(np.triu(ranked[None, :] - ranked[:, None], 1), 0.0).sum()
+        return float(LARGEST_STEP * swapped / best)
 
     def shares(
         self, steps: np.ndarray, n_relevant: np.ndarray, ideals: np.ndarray, n: int

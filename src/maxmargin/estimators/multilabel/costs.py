@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import metrics
-from maxmargin.costs import InstanceF1, LabelCost, label_tables
+from maxmargin.costs import InstanceF1, SwitchCost, label_tables
 
 #: What label sets can be scored by, by name; larger is better.
 SET_METRICS: dict[str, Callable[..., float]] = {
@@ -48,7 +48,7 @@ def set_costs(
         on = (truth == 1).sum(axis=1) + (known & (cells == 1)).sum(axis=1)
         return wrong.sum(axis=1) / np.maximum(on, 1), np.ones(len(truth))
     tables = label_tables(cost, classes, truth)
-    if not isinstance(tables, LabelCost):
+    if not isinstance(tables, SwitchCost):
         return tables.price * wrong.any(axis=1), np.asarray(tables.price)
     price = np.where(truth == 1, tables.price[:, 1], tables.price[:, 0])
     return tables.scale * (price * wrong).sum(axis=1), tables.scale * (price * known).sum(axis=1)

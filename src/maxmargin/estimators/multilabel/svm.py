@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core import predict
-from maxmargin.costs import Hamming, LabelCost
+from maxmargin.costs import Hamming, SwitchCost
+from maxmargin.costs.tables import switch_cost
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
 from maxmargin.estimators.multilabel.costs import SET_METRICS
@@ -238,8 +239,8 @@ class MultilabelSVM(RowInputs, BaseSVM):
         self.coef_, self.intercept_, self.pairwise_ = weights
         self.edges_ = self.classes_[self._reader.edges]
 
-    def _prediction_cost(self, data: Any) -> LabelCost:
-        return LabelCost(np.zeros((data.n_labels, 2)), np.zeros(len(data.labels)))
+    def _prediction_cost(self, data: Any) -> SwitchCost:
+        return switch_cost(np.zeros((data.n_labels, 2)), np.zeros(len(data.labels)))
 
     def _scorer(self, request: Request) -> Score:
         # Not by `_encode`: there an example is its known labels, here it is predicted whole.

@@ -8,13 +8,28 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from maxmargin import metrics
-from maxmargin.costs import AUC, NDCG, AveragePrecision, NDCGAtK, NDCGPairs, PrecisionAtK
+from maxmargin.costs import (
+    AUC,
+    NDCG,
+    RANKING_COSTS,
+    AveragePrecision,
+    NDCGAtK,
+    NDCGPairs,
+    PrecisionAtK,
+)
 from maxmargin.inputs.queries import Queries, read_grades, read_weights
 from maxmargin.inputs.request import Request
 
 #: Measures of rankings by name; of those with a k, "@" and the k follow.
 _MEASURES: dict[str, type] = {"average_precision": AveragePrecision, "auc": AUC, "ndcg": NDCG}
 _MEASURES_AT: dict[str, type] = {"ndcg": NDCGAtK, "precision": PrecisionAtK}
+#: What others call them.
+_OTHER_NAMES = {
+    "map": "average_precision",
+    "mean_average_precision": "average_precision",
+    "roc_auc": "auc",
+    "p": "precision",
+}
 MEASURE_NAMES = (*_MEASURES, *(f"{name}@k" for name in _MEASURES_AT))
 
 
@@ -54,6 +69,24 @@ def cost_called(name: str, cost: Any) -> Any:
     if stem == "ndcg":
         given["gain"] = getattr(cost, "gain", kind().gain)
     return kind(**given)
+
+
+def cost_meant(name: str) -> tuple[str, str] | None:
+    """Return the cost that the name of a measure may mean, in Python and as options; None: none.
+
+    Examples
+    --------
+    >>> cost_meant("ndcg@5"), cost_meant("MAP"), cost_meant("hamming")
+    (('NDCGAtK(k=5)', '--cost ndcg_at_k --k 5'), ("'ap'", '--cost ap'), None)
+    """
+    stem, at, k = name.lower().partition("@")
+    cost = cost_called(f"{_OTHER_NAMES.get(stem, stem)}{at}{k}", None)
+    if cost is None:
+        return None
+    called = next(own for own, kind in RANKING_COSTS.items() if kind is type(cost))
+    if not at:
+        return repr(called), f"--cost {called}"
+    return f"{type(cost).__name__}(k={cost.k})", f"--cost {called} --k {cost.k}"
 
 
 def measure_of(cost: Any, threshold: float) -> Callable[[np.ndarray, np.ndarray], float]:

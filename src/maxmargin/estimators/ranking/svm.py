@@ -16,11 +16,12 @@ from maxmargin.estimators.ranking.encoding import ranking_task
 from maxmargin.estimators.ranking.scores import (
     MEASURE_NAMES,
     cost_called,
+    cost_meant,
     count_queries,
     measure_name,
     query_judge,
 )
-from maxmargin.inputs.checks import check_number
+from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.inputs.columns import check_columns
 from maxmargin.inputs.queries import (
     Queries,
@@ -39,6 +40,10 @@ from maxmargin.training.scoring import Score
 from maxmargin.training.settings import Settings, resolve
 from maxmargin.training.stages import check_stages, check_two_stages, in_two_stages
 from maxmargin.training.task import Task
+
+#: What a step is in the problem that is solved, where a feature's largest value is 1. There are
+#: several times as many steps as features, and at height 1 they would need a much smaller C.
+STEP_HEIGHT = 0.1
 
 
 @register
@@ -77,8 +82,14 @@ class RankingSVM(QueryInputs, BaseSVM):
         some at fit, which is 1 where it is missing; "zero" puts zeros, "error" refuses them.
     zeros : {"indicator", "value"}
         "indicator" adds a column, 1 where a feature is not zero, for each feature that is zero in
-        at least a tenth of the training rows, not zero in at least a tenth, and has several
+        at least a twentieth of the training rows, not zero in at least as many, and has several
         values besides.
+    steps : int from 0 to 20
+        How many steps a feature may have: columns that are 1 where its value is beyond a quantile
+        of its values, zeros left aside, wherever at least a twentieth of the training rows lies on
+        either side. The score is then a line with steps in each feature, where trees have steps
+        alone. Beside a feature a step counts as a tenth, and so does a column of `zeros`, so that
+        C need not be smaller. There are none where `normalize_queries` goes by query.
     two_stage : bool
         True learns average precision in two stages: a binary SVM first tells which samples are
         easy, with a margin of at least 1; these are held there, and the loss is of the rankings of
@@ -96,8 +107,7 @@ class RankingSVM(QueryInputs, BaseSVM):
     ----------
     coef_ : ndarray of shape (n_columns,)
         Weights of the features, in the units that they came in, and behind them of the columns that
-        `missing` and `zeros` added; `get_feature_names_out` names them all. Of data without gaps
-        and zeros the features alone.
+        `missing`, `zeros` and `steps` added; `get_feature_names_out` names them all.
     columns_ : Columns
         How many values were missing, in which features, what was done, and which columns there are.
     n_skipped_ : int
@@ -142,6 +152,7 @@ class RankingSVM(QueryInputs, BaseSVM):
         normalize_queries: str | None = "maxabs",
         missing: str = "indicator",
         zeros: str = "indicator",
+        steps: int = 5,
         two_stage: bool = False,
         easy_fraction: float = 0.5,
         min_count: int = 1,
@@ -153,6 +164,7 @@ class RankingSVM(QueryInputs, BaseSVM):
         self.normalize_queries = normalize_queries
         self.missing = missing
         self.zeros = zeros
+        self.steps = steps
         self.two_stage = two_stage
         self.easy_fraction = easy_fraction
         self.min_count = min_count
@@ -303,13 +315,16 @@ class RankingSVM(QueryInputs, BaseSVM):
         return rows, queries.order, queries.offsets
 
     def _cost(self) -> Any:
+        if isinstance(self.cost, str) and self.cost not in RANKING_COSTS:
+            hint = cost_meant(self.cost)
+            raise unknown("cost", self.cost, RANKING_COSTS, hint and f" Pass cost={hint[0]}.")
         return resolve("cost", self.cost, RANKING_COSTS, "rule")
 
     def _check_parameters(self) -> None:
         FeatureTable(self.min_count, self.n_hashed_features)
         check_number("relevance_threshold", self.relevance_threshold)
         check_normalization(self.normalize_queries)
-        check_columns(self.missing, self.zeros)
+        check_columns(self.missing, self.zeros, self.steps)
         check_stages(self.two_stage, self.easy_fraction)
         if self.two_stage:
             check_two_stages(self._cost(), self.surrogate, self.solver)
@@ -326,6 +341,10 @@ class RankingSVM(QueryInputs, BaseSVM):
     def _layout(self) -> Any:
         columns = [*self.columns_.layout(), self.normalize_queries]
         return [self.n_features_in_, self._feature_names(), columns, self.n_easy_ > 0]
+
+    def _units(self) -> np.ndarray:
+        # The bias behind, if there is one, is of no feature.
+        return 1.0 / (np.append(self._scale, 1.0) if self.n_easy_ > 0 else self._scale)
 
     def _n_weights(self) -> int:
         return self.columns_.n_columns + (self.n_easy_ > 0)

@@ -84,10 +84,18 @@ class ChainData(NamedTuple):
 
 
 class ChainPotentials(NamedTuple):
-    """Potentials of one sequence, and room for the search of its best labelling."""
+    """Potentials of one sequence, or how often labellings use each of them.
+
+    The transitions are one table for all positions: parts count how often each is taken.
+    """
 
     unary: Any  # (longest, n_labels)
     edges: Any  # (n_labels + 2, n_labels): transitions, start, end
+
+
+class ChainRoom(NamedTuple):
+    """Room for the search of the best labelling of one sequence."""
+
     augmented: Any  # (longest, n_labels)
     delta: Any  # (longest, n_labels)
 
@@ -155,8 +163,9 @@ def _truths(data):
 def _workspace(data):
     longest = int(np.diff(data.offsets).max(initial=1))
     n_labels = data.layout.n_labels
-    nodes = [np.zeros((longest, n_labels)) for _ in range(3)]
-    return ChainPotentials(nodes[0], np.zeros((n_labels + 2, n_labels)), nodes[1], nodes[2])
+    unary, augmented, delta = (np.zeros((longest, n_labels)) for _ in range(3))
+    theta = ChainPotentials(unary, np.zeros((n_labels + 2, n_labels)))
+    return theta, ChainRoom(augmented, delta)
 
 
 @implements(score_lengths, ChainData)
@@ -337,9 +346,9 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 @jitable
 def augment(
-    data: Any, cost: Any, i: int, theta: Any, score_scale: float, cost_scale: float
+    data: Any, cost: Any, i: int, theta: Any, room: Any, score_scale: float, cost_scale: float
 ) -> None:
-    """Fill theta.augmented: unary potentials with the cost added to them.
+    """Fill room.augmented: unary potentials with the cost added to them.
 
     Scaling the unary potentials by a / score_scale leaves the transitions as they are. Without a
     score, a tilt so large that scores only break ties stands for it.
@@ -349,20 +358,20 @@ def augment(
     for t in range(length):
         truth = data.labels[first + t]
         for k in range(data.layout.n_labels):
-            theta.augmented[t, k] = theta.unary[t, k] + factor * cost.matrix[truth, k]
+            room.augmented[t, k] = theta.unary[t, k] + factor * cost.matrix[truth, k]
 
 
 @implements(maximize, ChainData, PartCost)
-def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
-    augment(data, cost, i, theta, score_scale, cost_scale)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
     best_path(
-        theta.augmented[:length],
+        room.augmented[:length],
         theta.edges[:n_labels],
         theta.edges[n_labels],
         theta.edges[n_labels + 1],
-        theta.delta,
+        room.delta,
         outputs[at : at + length],
     )
 

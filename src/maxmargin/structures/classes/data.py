@@ -53,7 +53,7 @@ class MulticlassData(NamedTuple):
 
 
 class ClassPotentials(NamedTuple):
-    """Scores of the classes of one example."""
+    """Scores of the classes of one example, or how much of each class there is."""
 
     scores: Any  # (1, n_labels)
 
@@ -83,7 +83,7 @@ def _truths(data):
 
 @implements(workspace, MulticlassData)
 def _workspace(data):
-    return ClassPotentials(np.zeros((1, data.n_labels)))
+    return ClassPotentials(np.zeros((1, data.n_labels))), ()
 
 
 @implements(score_lengths, MulticlassData)
@@ -132,7 +132,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, MulticlassData, PartCost)
-def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     truth = data.labels[i]
     best = -np.inf
     outputs[at] = 0
@@ -150,7 +150,7 @@ def _output_cost_part(data, cost, i, outputs, at):
 
 
 @implements(maximize, MulticlassData, WholeCost)
-def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     truth = data.labels[i]
     best = -np.inf
     outputs[at] = 0

@@ -33,12 +33,11 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
-from maxmargin.costs.tables import LabelCost, MicroF1Cost, WholeCost
+from maxmargin.costs.tables import SwitchCost, WholeCost
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
-from maxmargin.structures.labels.data import check_label_sets
+from maxmargin.structures.labels.data import check_label_sets, label_potentials
 from maxmargin.structures.labels.shared import (
-    ADDITIVE,
     implements_each,
     label_lengths,
     scales_with_ties,
@@ -140,14 +139,6 @@ class Part(NamedTuple):
     edge: np.ndarray  # (n_edges,)
 
 
-class ProgramPotentials:
-    """Scores of the labels and edges of one example."""
-
-    def __init__(self, n_labels: int, n_edges: int) -> None:
-        self.unary = np.zeros((1, n_labels))
-        self.pair = np.zeros(n_edges)
-
-
 BOTH = (ProgramLabels, RelaxedProgramLabels)
 
 
@@ -202,7 +193,7 @@ def _score_lengths(data):
 
 @implements_each(workspace, BOTH)
 def _workspace(data):
-    return ProgramPotentials(data.n_labels, len(data.graph.edges))
+    return label_potentials(data), ()
 
 
 def _weights(data, w):
@@ -264,12 +255,24 @@ def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
 # -- costs ---------------------------------------------------------------------------------------
 
 
-@implements_each(output_cost, BOTH, LabelCost)
-def _output_cost(data, cost, i, outputs, at):
+def _of_truth(data, table, i):
+    """Return what a table has for the true state of each label, 0 where that is not known."""
     truth = data.labels[i]
-    price = np.where(truth >= 0, cost.price[np.arange(data.n_labels), np.maximum(truth, 0)], 0.0)
+    return np.where(truth >= 0, table[np.arange(data.n_labels), np.maximum(truth, 0)], 0.0)
+
+
+@implements_each(output_cost, BOTH, SwitchCost)
+def _output_cost(data, cost, i, outputs, at):
     node, _ = _difference(data, i, outputs, at)
-    return float(cost.scale[i] * (price @ np.abs(node)))
+    return float(cost.base[i] + cost.scale[i] * (_of_truth(data, cost.price, i) @ np.abs(node)))
+
+
+@implements_each(shift, BOTH, SwitchCost)
+def _shift(data, cost, i, outputs, at):
+    if len(cost.shift) == 0:
+        return 0.0
+    node, _ = _difference(data, i, outputs, at)
+    return float(cost.scale[i] * (_of_truth(data, cost.shift, i) @ np.abs(node)))
 
 
 @implements(output_cost, ProgramLabels, WholeCost)
@@ -278,25 +281,13 @@ def _output_cost_whole(data, cost, i, outputs, at):
     return 0.0 if is_right else float(cost.price[i])
 
 
-@implements_each(output_cost, BOTH, MicroF1Cost)
-def _output_cost_micro_f1(data, cost, i, outputs, at):
-    return -float(data.true_part(i).node.sum() + data.part(outputs, at).node.sum())
-
-
-@implements_each(shift, BOTH, MicroF1Cost)
-def _shift_micro_f1(data, cost, i, outputs, at):
-    node, _ = _difference(data, i, outputs, at)
-    return float(cost.scale[i] * np.abs(node).sum())
-
-
 def _gains(data, cost, i):
     """Return what each label adds to `shift` and to the cost when it is switched on."""
-    truth = data.labels[i]
-    sign = np.where(truth == 1, -1.0, np.where(truth == 0, 1.0, 0.0))
-    if isinstance(cost, MicroF1Cost):
-        return cost.scale[i] * sign, np.where(truth >= 0, -1.0, 0.0)
-    price = cost.price[np.arange(data.n_labels), np.maximum(truth, 0)]
-    return np.zeros(data.n_labels), cost.scale[i] * price * sign
+    sign = np.where(data.labels[i] == 1, -1.0, 1.0)
+    price = cost.scale[i] * _of_truth(data, cost.price, i) * sign
+    if len(cost.shift) == 0:
+        return np.zeros(data.n_labels), price
+    return cost.scale[i] * _of_truth(data, cost.shift, i) * sign, price
 
 
 # -- oracles -------------------------------------------------------------------------------------
@@ -313,8 +304,8 @@ def _answer(data, cost, i, theta, score_scale, cost_scale, banned=()):
     return answer._replace(bound=min(answer.bound, most))
 
 
-@implements_each(maximize_bounded, BOTH, *ADDITIVE)
-def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+@implements_each(maximize_bounded, BOTH, SwitchCost)
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     answer = _answer(data, cost, i, theta, score_scale, cost_scale)
     if np.isfinite(answer.value):
         part, excess = Part(answer.node, answer.edge), answer.bound - answer.value
@@ -330,13 +321,13 @@ def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at
     return score_scale * h + cost_scale * g + max(excess, 0.0)
 
 
-@implements_each(maximize, BOTH, *ADDITIVE)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+@implements_each(maximize, BOTH, SwitchCost)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements(maximize_bounded, ProgramLabels, WholeCost)
-def _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     truth = data.true_part(i)
     price = cost_scale * float(cost.price[i])
     data.write(i, truth, outputs, at)
@@ -350,8 +341,8 @@ def _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outpu
 
 
 @implements(maximize, ProgramLabels, WholeCost)
-def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements_each(oracles, BOTH)
@@ -362,13 +353,13 @@ def _oracles(data, cost):
     return named if data.time_limit is None else named - {"k_best", "constrained"}
 
 
-@implements_each(k_best_room, (ProgramLabels,), *ADDITIVE)
+@implements_each(k_best_room, (ProgramLabels,), SwitchCost)
 def _k_best_room(data, cost, k):
     return np.zeros(0)
 
 
-@implements_each(k_best, (ProgramLabels,), *ADDITIVE)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+@implements_each(k_best, (ProgramLabels,), SwitchCost)
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     found = []
     for rank in range(k):
         answer = _answer(data, cost, i, theta, score_scale, cost_scale, found)
@@ -380,16 +371,16 @@ def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at)
     return k
 
 
-@implements_each(constrained, BOTH, *ADDITIVE)
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+@implements_each(constrained, BOTH, SwitchCost)
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
     # As functions of a point: h = score - base, and g = price . node + start.
     added, price = _gains(data, cost, i)
     score = theta.unary[0] + added
     truth = data.true_part(i)
     base = float(score @ truth.node + theta.pair @ truth.edge)
-    start = -float(price @ truth.node)
-    if isinstance(cost, MicroF1Cost):
-        start -= 2.0 * truth.node.sum()
+    start = float(cost.base[i]) - float(price @ truth.node)
     # A relaxation attains its ends, where an angle would not shrink: it is kept off them.
     edge_off = 0.0 if data.is_integral else LEAST_SLOPE
     rows = [(score, theta.pair, base - 1.0 + edge_off, np.inf)]

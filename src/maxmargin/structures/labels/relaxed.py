@@ -30,11 +30,10 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
-from maxmargin.costs.tables import LabelCost, MicroF1Cost
+from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
-from maxmargin.structures.labels.data import RelaxedLabels
+from maxmargin.structures.labels.data import RelaxedLabels, label_potentials
 from maxmargin.structures.labels.shared import (
-    ADDITIVE,
     augment,
     implements_each,
     scales_with_ties,
@@ -47,11 +46,9 @@ BITS = 31
 WHOLE = 2**30
 
 
-class RelaxedPotentials(NamedTuple):
-    """Scores of the labels and edges of one example, and room for its best outputs."""
+class RelaxedRoom(NamedTuple):
+    """Room for the best outputs of one example."""
 
-    unary: Any  # (1, n_labels)
-    pair: Any  # (n_edges,)
     augmented: Any  # (n_labels,)
     joint: Any  # (n_edges,)
     roof: RoofRoom
@@ -62,16 +59,9 @@ class RelaxedPotentials(NamedTuple):
 @implements(workspace, RelaxedLabels)
 def _workspace(data):
     m, n_edges = data.n_labels, len(data.graph.edges)
-    pair, joint = np.zeros((2, n_edges))
-    return RelaxedPotentials(
-        np.zeros((1, m)),
-        pair,
-        np.zeros(m),
-        joint,
-        roof_room(data.graph),
-        np.zeros(m, dtype=np.int32),
-        np.zeros(n_edges, dtype=np.int32),
-    )
+    node2, edge2 = np.zeros(m, dtype=np.int32), np.zeros(n_edges, dtype=np.int32)
+    room = RelaxedRoom(np.zeros(m), np.zeros(n_edges), roof_room(data.graph), node2, edge2)
+    return label_potentials(data), room
 
 
 # -- cells ---------------------------------------------------------------------------------------
@@ -237,77 +227,56 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 
 
 @jitable
-def _side_cost(data, cost, i, outputs, at):
+def _side_sum(data, table, i, outputs, at):
+    """Return the sum of a table over the labels of a vertex that are wrong; halves count half."""
     total = 0.0
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth >= 0 and outputs[at + j] != 2 * truth:
-            total += cost.price[j, truth] * abs(truth - 0.5 * outputs[at + j])
-    return cost.scale[i] * total
-
-
-@implements(output_cost, RelaxedLabels, LabelCost)
-def _output_cost(data, cost, i, outputs, at):
-    total = _side_cost(data, cost, i, outputs, at)
-    share = share_of(data, outputs, at)
-    if share > 0.0:
-        other = _side_cost(data, cost, i, outputs, at + side_size(data))
-        total = (1.0 - share) * total + share * other
+            total += table[j, truth] * abs(truth - 0.5 * outputs[at + j])
     return total
 
 
 @jitable
-def _side_counts(data, i, outputs, at):
-    """Return how many labels are wrong, and on in output and truth together; halves count half."""
-    wrong = on = 0.0
-    for j in range(data.n_labels):
-        truth = data.labels[i, j]
-        if truth >= 0:
-            value = 0.5 * outputs[at + j]
-            wrong += abs(value - truth)
-            on += value + truth
-    return wrong, on
-
-
-@jitable
-def _counts(data, i, outputs, at):
-    wrong, on = _side_counts(data, i, outputs, at)
+def _sum_over_wrong(data, table, scale, i, outputs, at):
+    total = scale * _side_sum(data, table, i, outputs, at)
     share = share_of(data, outputs, at)
     if share > 0.0:
-        other_wrong, other_on = _side_counts(data, i, outputs, at + side_size(data))
-        wrong = (1.0 - share) * wrong + share * other_wrong
-        on = (1.0 - share) * on + share * other_on
-    return wrong, on
+        other = scale * _side_sum(data, table, i, outputs, at + side_size(data))
+        total = (1.0 - share) * total + share * other
+    return total
 
 
-@implements(output_cost, RelaxedLabels, MicroF1Cost)
-def _output_cost_micro_f1(data, cost, i, outputs, at):
-    return -_counts(data, i, outputs, at)[1]
+@implements(output_cost, RelaxedLabels, SwitchCost)
+def _output_cost(data, cost, i, outputs, at):
+    return cost.base[i] + _sum_over_wrong(data, cost.price, cost.scale[i], i, outputs, at)
 
 
-@implements(shift, RelaxedLabels, MicroF1Cost)
-def _shift_micro_f1(data, cost, i, outputs, at):
-    return cost.scale[i] * _counts(data, i, outputs, at)[0]
+@implements(shift, RelaxedLabels, SwitchCost)
+def _shift(data, cost, i, outputs, at):
+    if cost.shift.shape[0] == 0:
+        return 0.0
+    return _sum_over_wrong(data, cost.shift, cost.scale[i], i, outputs, at)
 
 
 # -- the best output -----------------------------------------------------------------------------
 
 
-@implements_each(maximize, (RelaxedLabels,), *ADDITIVE)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+@implements_each(maximize, (RelaxedLabels,), SwitchCost)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    augment(data, cost, i, theta, score_scale, cost_scale)
-    roof_dual(theta.augmented, data.graph, theta.joint, theta.roof, theta.node2, theta.edge2)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    roof_dual(room.augmented, data.graph, room.joint, room.roof, room.node2, room.edge2)
     m, graph = data.n_labels, data.graph
     side = side_size(data)
     for cell in range(side):
         outputs[at + cell] = 0
     for a in range(m):
-        outputs[at + a] = theta.node2[a] if data.labels[i, a] >= 0 else -1
-        if theta.node2[a] == 1:
+        outputs[at + a] = room.node2[a] if data.labels[i, a] >= 0 else -1
+        if room.node2[a] == 1:
             for k in range(graph.start[a], graph.start[a + 1]):
                 b, e = graph.neighbour[k], graph.edge_of[k]
-                if b > a and theta.node2[b] == 1 and theta.edge2[e] == 1:
+                if b > a and room.node2[b] == 1 and room.edge2[e] == 1:
                     outputs[at + m + e // BITS] |= 1 << (e % BITS)
     for cell in range(side):
         outputs[at + side + cell] = outputs[at + cell]

@@ -33,7 +33,7 @@ from maxmargin.core.contract import (
     truths,
 )
 from maxmargin.costs.levels import steps_of
-from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, WholeCost
+from maxmargin.costs.tables import F1Cost, SwitchCost, WholeCost
 from maxmargin.features.rows import row_lengths
 from maxmargin.structures.labels.data import (
     IndependentLabels,
@@ -45,8 +45,6 @@ from maxmargin.structures.labels.data import (
 
 INTEGRAL = (IndependentLabels, TreeLabels, ListedLabels, PairwiseLabels)
 ALL = (*INTEGRAL, RelaxedLabels)
-#: Costs that are sums over labels, and so are what a weighted oracle maximises.
-ADDITIVE = (LabelCost, MicroF1Cost)
 
 
 def implements_each(
@@ -67,33 +65,37 @@ def implements_each(
 # -- costs ---------------------------------------------------------------------------------------
 
 
-@generic
+@jitable
 def label_gains(cost, i, j, truth):
     """Return what label j of example i adds to `shift` and to the cost when it is switched on.
 
-    For costs that are sums over labels. ``truth`` is 0 or 1.
+    For a `SwitchCost`. ``truth`` is 0 or 1.
     """
+    sign = -cost.scale[i] if truth == 1 else cost.scale[i]
+    added = sign * cost.shift[j, truth] if cost.shift.shape[0] > 0 else 0.0
+    return added, sign * cost.price[j, truth]
 
 
-@implements(label_gains, LabelCost)
-def _gains_of_cost(cost, i, j, truth):
-    price = cost.scale[i] * cost.price[j, truth]
-    return 0.0, (-price if truth == 1 else price)
-
-
-@implements(label_gains, MicroF1Cost)
-def _gains_of_micro_f1(cost, i, j, truth):
-    return (-cost.scale[i] if truth == 1 else cost.scale[i]), -1.0
-
-
-@implements_each(output_cost, INTEGRAL, LabelCost)
-def _output_cost(data, cost, i, outputs, at):
+@jitable
+def _sum_over_wrong(data, table, i, outputs, at):
     total = 0.0
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if outputs[at + j] != truth:
-            total += cost.price[j, truth]
-    return cost.scale[i] * total
+            total += table[j, truth]
+    return total
+
+
+@implements_each(output_cost, INTEGRAL, SwitchCost)
+def _output_cost(data, cost, i, outputs, at):
+    return cost.base[i] + cost.scale[i] * _sum_over_wrong(data, cost.price, i, outputs, at)
+
+
+@implements_each(shift, INTEGRAL, SwitchCost)
+def _shift(data, cost, i, outputs, at):
+    if cost.shift.shape[0] == 0:
+        return 0.0
+    return cost.scale[i] * _sum_over_wrong(data, cost.shift, i, outputs, at)
 
 
 @implements_each(output_cost, INTEGRAL, WholeCost)
@@ -104,8 +106,10 @@ def _output_cost_whole(data, cost, i, outputs, at):
     return 0.0
 
 
-@implements_each(cost_step, INTEGRAL, LabelCost)
+@implements_each(cost_step, INTEGRAL, SwitchCost)
 def _cost_step(data, cost):
+    if len(cost.shift):
+        return None  # searches count in steps from a truth that costs nothing
     try:
         return cost.scale * steps_of(cost.price)[1]
     except ValueError:
@@ -137,16 +141,6 @@ def _output_cost_f1(data, cost, i, outputs, at):
     return cost.price[i] * wrong / on if wrong > 0 else 0.0
 
 
-@implements_each(output_cost, INTEGRAL, MicroF1Cost)
-def _output_cost_micro_f1(data, cost, i, outputs, at):
-    return -float(count_labels(data, i, outputs, at)[1])
-
-
-@implements_each(shift, INTEGRAL, MicroF1Cost)
-def _shift_micro_f1(data, cost, i, outputs, at):
-    return cost.scale[i] * count_labels(data, i, outputs, at)[0]
-
-
 @jitable
 def weighted_gain(score, price, score_scale, cost_scale):
     """Return what a label alone gains when on; at a scale of 0 a tie goes by that criterion."""
@@ -165,7 +159,7 @@ def cost_range(cost, data, i):
     """
 
 
-@implements_each(cost_range, ADDITIVE)
+@implements(cost_range, SwitchCost)
 def _range_of_sums(cost, data, i):
     total = shifts = 0.0
     least = np.inf
@@ -213,49 +207,39 @@ def scales_with_ties(data, cost, i, theta, score_scale, cost_scale):
 
 
 @jitable
-def augment(data, cost, i, theta, score_scale, cost_scale):
-    """Fill theta.augmented with what each label gains when on, and theta.joint for the edges.
+def augment(data, cost, i, theta, room, score_scale, cost_scale):
+    """Fill room.augmented with what each label gains when on, and room.joint for the edges.
 
     Labels that are not known stay off: -inf.
     """
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth < 0:
-            theta.augmented[j] = -np.inf
+            room.augmented[j] = -np.inf
         else:
             added, price = label_gains(cost, i, j, truth)
             score = theta.unary[0, j] + added
-            theta.augmented[j] = score_scale * score + cost_scale * price
+            room.augmented[j] = score_scale * score + cost_scale * price
     for e in range(theta.pair.shape[0]):
-        theta.joint[e] = score_scale * theta.pair[e]
+        room.joint[e] = score_scale * theta.pair[e]
 
 
 @jitable
-def add_shifts(data, cost, i, theta):
-    """Fill theta.augmented with the scores of labels and what they add to `shift`; return a sum.
+def add_shifts(data, cost, i, theta, room):
+    """Fill room.augmented with the scores of labels and what they add to `shift`; return a sum.
 
-    The sum is that of the true labels: what an output has above it is h, for additive costs that do
-    not count edges. Labels that are not known are -inf.
+    The sum is that of the true labels: what an output has above it is h, but for edges. Labels that
+    are not known are -inf.
     """
     total = 0.0
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth < 0:
-            theta.augmented[j] = -np.inf
+            room.augmented[j] = -np.inf
         else:
-            theta.augmented[j] = theta.unary[0, j] + label_gains(cost, i, j, truth)[0]
-            total += theta.augmented[j] if truth == 1 else 0.0
+            room.augmented[j] = theta.unary[0, j] + label_gains(cost, i, j, truth)[0]
+            total += room.augmented[j] if truth == 1 else 0.0
     return total
-
-
-@jitable
-def switch_off(data, i, off):
-    """Write to ``off`` the empty set of labels, -1 where they are not known; count true labels."""
-    n_true = 0
-    for j in range(data.n_labels):
-        off[j] = 0 if data.labels[i, j] >= 0 else -1
-        n_true += 1 if data.labels[i, j] == 1 else 0
-    return n_true
 
 
 @jitable
@@ -266,10 +250,10 @@ def write_set(data, i, ys, rank, outputs, at):
 
 
 @jitable
-def known_scores(data, i, theta):
-    """Fill theta.augmented with the scores of known labels, -inf for the others."""
+def known_scores(data, i, theta, room):
+    """Fill room.augmented with the scores of known labels, -inf for the others."""
     for j in range(data.n_labels):
-        theta.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
+        room.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
 
 
 @jitable
@@ -440,9 +424,16 @@ def has_equal_prices(data: Any, cost: Any) -> bool:
     return bool((high <= low).all())
 
 
-def check_equal_prices(data: Any, cost: Any) -> None:
+def counts_labels(cost: Any) -> bool:
+    """Tell whether the cost of an output goes by how many labels are on, whichever they are."""
+    first = cost.price[0, 0]
+    on, off = (cost.price[:, 0] == first).all(), (cost.price[:, 1] == -first).all()
+    return bool(first != 0.0 and on and off)
+
+
+def check_has_levels(data: Any, cost: Any) -> None:
     """Refuse costs whose levels are not equally spaced."""
-    if not has_equal_prices(data, cost):
+    if not (counts_labels(cost) or has_equal_prices(data, cost)):
         raise ValueError(
             "A profile needs costs with equally spaced levels, but here some labels cost more than "
             "others. Costs that have it: hamming, zero_one; or search='hull'."
@@ -450,13 +441,30 @@ def check_equal_prices(data: Any, cost: Any) -> None:
 
 
 @jitable
-def level_price(data, cost, i):
-    """Return what any one wrong label of example i costs, where all cost the same."""
+def write_reference(data, i, from_empty, reference):
+    """Write the output of level 0, from which a level counts the labels that differ.
+
+    It is the empty set where `counts_labels` holds, and the truth elsewhere; -1 where a label is
+    not known.
+    """
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        reference[j] = 0 if from_empty and truth >= 0 else truth
+
+
+@jitable
+def write_level_costs(data, cost, i, from_empty, n_levels, g):
+    """Write what the outputs of each level cost."""
+    first, step = cost.base[i], 0.0
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth >= 0:
-            return cost.scale[i] * cost.price[j, truth]
-    return 0.0
+            step = cost.scale[i] * cost.price[j, truth]
+            if from_empty:
+                step = label_gains(cost, i, j, truth)[1]
+                first -= step if truth == 1 else 0.0
+    for level in range(n_levels):
+        g[level] = first + level * step
 
 
 def most_counts(data: Any) -> int:

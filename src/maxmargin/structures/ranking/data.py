@@ -60,11 +60,16 @@ class RankingData(NamedTuple):
 
 
 class RankingPotentials(NamedTuple):
-    """Scores of the samples of one query, and the workspaces of its oracle."""
+    """Scores of the samples of one query, or the signed weight of each in a ranking."""
 
     scores: Any  # (largest,)
+
+
+class OracleRoom(NamedTuple):
+    """Room for the search of the best ranking of one query."""
+
     scaled: Any  # (largest,)
-    room: RankingRoom
+    interleaving: RankingRoom
 
 
 def ranking_data(
@@ -121,7 +126,8 @@ def _workspace(data):
     largest = int(data.sizes.max(initial=1))
     relevant = int(data.n_relevant.max(initial=1))
     others = int((data.sizes - data.n_relevant).max(initial=1))
-    return RankingPotentials(np.zeros(largest), np.zeros(largest), ranking_room(relevant, others))
+    room = OracleRoom(np.zeros(largest), ranking_room(relevant, others))
+    return RankingPotentials(np.zeros(largest)), room
 
 
 @implements(score_lengths, RankingData)
@@ -173,15 +179,15 @@ def _add_difference(data, i, outputs, at, scale, w):
     add_combination(data.features, data.first[i], weights, w)
 
 
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     P, size = data.n_relevant[i], data.sizes[i]
     scores = theta.scores
     if score_scale != 1.0:
-        scores = theta.scaled
+        scores = room.scaled
         for k in range(size):
             scores[k] = score_scale * theta.scores[k]
     interleave(
-        cost, scores[:P], scores[P:size], cost_scale, theta.room,
+        cost, scores[:P], scores[P:size], cost_scale, room.interleaving,
         outputs[at : at + P], outputs[at + P : at + size],
     )  # fmt: skip
 

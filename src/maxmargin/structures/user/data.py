@@ -241,8 +241,25 @@ def count_features(structure: Any) -> int:
 
 def predict_one(structure: Structure, x: Any, w: np.ndarray, i: int) -> Any:
     """Return an output of largest score for x, which is sample i."""
-    y = structure.maximize(x, read_only(w), None, 1.0, 0.0)
-    if y is None:
+    return ask_maximize(structure, i, x, w, None, 1.0, 0.0)
+
+
+def ask_maximize(
+    structure: Structure,
+    i: int,
+    x: Any,
+    w: np.ndarray,
+    y_true: Any,
+    score_scale: float,
+    cost_scale: float,
+    **limits: frozenset[Any],
+) -> Any:
+    """Return what `maximize` of a structure returns for x, which is sample i.
+
+    None only where ``limits``, forbid and require, leave no output.
+    """
+    y = structure.maximize(x, read_only(w), y_true, float(score_scale), float(cost_scale), **limits)
+    if y is None and not limits:
         raise ValueError(f"maximize must return an output, but for sample {i} it returned None.")
     return y
 
@@ -351,7 +368,7 @@ def _truths(data):
 
 @implements(workspace, UserData)
 def _workspace(data):
-    return _Weights()
+    return _Weights(), ()
 
 
 @implements(score_lengths, UserData)
@@ -388,17 +405,9 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, UserData, OwnCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    y = data.structure.maximize(
-        data.X[i],
-        read_only(theta.w),
-        data.truths[i].value,
-        float(score_scale * theta.scale),
-        float(cost_scale),
-    )
-    if y is None:
-        raise ValueError(f"maximize must return an output, but for sample {i} it returned None.")
-    outputs[at] = Box(y)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
+    outputs[at] = Box(ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale))
 
 
 @implements(output_cost, UserData, OwnCost)
