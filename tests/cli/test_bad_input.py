@@ -62,10 +62,10 @@ def sentence(work):
     return str(caught.value)
 
 
-def fit_conll(path="good.conll", **params):
+def fit_conll(path="good.conll", patience=None, **params):
     data = read_conll(path)
     X = FeatureTemplate.parse("chunking", data.columns).transform(data.sentences)
-    return maxmargin.ChainSVM(random_state=0, **params).fit(X, data.tags)
+    return maxmargin.ChainSVM(random_state=0, **params).fit(X, data.tags, patience=patience)
 
 
 TRAIN = ["train", "chain", "good.conll", "--model", "a.mm", "-q"]

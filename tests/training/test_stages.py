@@ -19,6 +19,7 @@ from maxmargin.solvers import OneSlack
 from maxmargin.solvers.cutting.rows_qp import solve_with_rows
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing.exact import all_planes
+from maxmargin.training.settings import check_settings
 
 
 def minimum(P, q, A, b):

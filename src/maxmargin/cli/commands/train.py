@@ -281,10 +281,10 @@ def train(
     }
     callbacks = [] if checkpoint is None else [Checkpoint(checkpoint, checkpoint_every)]
     estimator = new_estimator(chosen, params)
+    check_patience(patience, eval_set=file)  # the number alone: --dev is the next to be looked at
     for name, value in {"patience": patience, "scoring": scoring}.items():
         if value is not None and dev is None:
             raise ValueError(f"--{name} needs --dev, the file that is scored after each pass.")
-    check_patience(patience, dev)
     start = checkpoint_to_resume(checkpoint) if resume else None
     reader, batch = read_training(file, format, files, chosen, labels)
     batch = for_estimator(batch, estimator)
