@@ -26,6 +26,7 @@ from maxmargin.io import (
 )
 from maxmargin.metrics import chunk_f1, token_accuracy
 from maxmargin.persistence import read
+from maxmargin.solvers import SOLVERS
 
 NOUNS, VERBS = ("cat", "dog", "bird", "fish"), ("sees", "eats", "likes")
 
@@ -409,7 +410,7 @@ def test_compiled_code_is_found_again_by_every_command():
 
 def test_info_lists_the_registries(cli):
     found = json.loads(cli("info", "--json")[0])
-    assert found["available"]["solvers"] == ["auto", *maxmargin.SOLVERS]
+    assert found["available"]["solvers"] == ["auto", *SOLVERS]
     assert found["versions"]["maxmargin"] == maxmargin.__version__
     out, _ = cli("info")
     assert "bcfw" in out and "Cache" in out

@@ -75,7 +75,7 @@ def test_score_is_one_less_the_mean_normalised_cost(data):
     assert model.score(X, Y) == pytest.approx(1 - np.mean(np.divide(cost, largest)))
     weight = np.arange(1.0, 13.0)
     expected = 1 - np.average(np.divide(cost, largest), weights=weight)
-    assert model.score(X, Y, weight) == pytest.approx(expected)
+    assert model.score(X, Y, sample_weight=weight) == pytest.approx(expected)
 
 
 def test_sample_weights_count_as_repetition(data):
@@ -226,7 +226,7 @@ def test_partial_fit(solver, data):
 
 def test_eval_set_and_patience(data):
     X, Y = data
-    model = agreement(C=10.0, tol=0.0, patience=3).fit(X, Y, eval_set=(X, Y))
+    model = agreement(C=10.0, tol=0.0).fit(X, Y, eval_set=(X, Y), patience=3)
     assert model.result_.status == "patience"
     assert not np.isnan(model.result_.history[0].validation_score)
 
@@ -372,7 +372,7 @@ def test_other_structures_are_not_saved(data, tmp_path):
 
 def test_objects_cannot_be_checkpointed(data, tmp_path):
     with pytest.raises(TypeError, match="outputs that are Python objects cannot be written"):
-        agreement(callbacks=[Checkpoint(tmp_path / "run.mm")]).fit(*data)
+        agreement().fit(*data, callbacks=[Checkpoint(tmp_path / "run.mm")])
     assert list(tmp_path.iterdir()) == []
 
 

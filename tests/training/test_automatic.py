@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 
 import maxmargin
-from maxmargin import (
-    ChainSVM,
-    MulticlassSVM,
-    MultilabelSVM,
-    OneSlack,
-    ProbLoss,
-    RankingSVM,
-    SarawagiGupta,
-    StructuredSVM,
-)
+from maxmargin import ChainSVM, MulticlassSVM, MultilabelSVM, RankingSVM, StructuredSVM
 from maxmargin.cli.commands.train import train
 from maxmargin.estimators.base import BaseSVM
-from maxmargin.solvers import SDCA, SGD, BlockFrankWolfe, NSlack, run
+from maxmargin.search import SarawagiGupta
+from maxmargin.solvers import SDCA, SGD, BlockFrankWolfe, NSlack, OneSlack, run
+from maxmargin.surrogates import ProbLoss
 from maxmargin.training.automatic import automatic_solver
 from maxmargin.training.partial import is_online
 from maxmargin.training.settings import check_settings

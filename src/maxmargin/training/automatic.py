@@ -15,6 +15,7 @@ from maxmargin.training.settings import (
     resolve_search,
     resolve_surrogate,
 )
+from maxmargin.training.task import Task
 
 #: Best first. Planes of all examples together say more where examples are few and long. Exact steps
 #: over all outputs are fastest where these can be listed. Block steps need a convex loss, NSlack
@@ -43,7 +44,8 @@ def automatic_solver(estimator: Any, offered: frozenset[str] = frozenset()) -> S
 
     Examples
     --------
-    >>> from maxmargin import ChainSVM, MulticlassSVM, ProbLoss
+    >>> from maxmargin import ChainSVM, MulticlassSVM
+    >>> from maxmargin.surrogates import ProbLoss
     >>> automatic_solver(ChainSVM()).name
     'bcfw'
     >>> automatic_solver(MulticlassSVM(), frozenset({"listed"})).name
@@ -58,11 +60,10 @@ def automatic_solver(estimator: Any, offered: frozenset[str] = frozenset()) -> S
     return (informed or fitting)[0]
 
 
-def settle(estimator: Any, settings: Settings, training: Any) -> Settings:
-    """Return the settings for these examples: "auto" resolved, and the solver's needs met."""
-    data, cost = training.data, training.cost
+def settle(estimator: Any, settings: Settings, task: Task) -> tuple[Settings, Task]:
+    """Return settings and task as they are solved: "auto" resolved, and the solver's needs met."""
     if is_automatic(estimator.solver):
-        solver = automatic_solver(estimator, capabilities(data, cost))
+        solver = automatic_solver(estimator, capabilities(task.data, task.cost))
         settings = replace(settings, solver=solver)
-    check_fit_together(settings.solver, settings.surrogate, data, cost)
-    return estimator._suit(settings, training)
+    check_fit_together(settings.solver, settings.surrogate, task.data, task.cost)
+    return estimator._stage(settings, task)

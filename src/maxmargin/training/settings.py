@@ -139,17 +139,12 @@ def check_settings(estimator: Any) -> Settings:
     check_number("max_iter", estimator.max_iter, 1, closed=True, integer=True)
     if estimator.time_budget is not None:
         check_number("time_budget", estimator.time_budget)
-    if estimator.patience is not None:
-        check_number("patience", estimator.patience, 1, closed=True, integer=True)
     if not isinstance(estimator.warm_start, (bool, np.bool_)):
         raise TypeError(f"warm_start must be True or False, got {estimator.warm_start!r}.")
     if not isinstance(estimator.verbose, (int, np.integer)) or estimator.verbose < 0:
         raise ValueError(f"verbose must be an integer >= 0, got {estimator.verbose!r}.")
     check_random_state(estimator.random_state)
     check_scoring_known(estimator)
-    for i, callback in enumerate(estimator.callbacks or ()):
-        if not callable(callback) and not hasattr(callback, "bind"):
-            raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
     surrogate, solver = (
         resolve_surrogate(estimator.surrogate),
         resolve_solver(estimator._named_solver()),
@@ -159,6 +154,22 @@ def check_settings(estimator: Any) -> Settings:
     check_slack_known(search, solver)
     estimator._check_parameters()
     return Settings(surrogate, search, solver, n_threads(estimator.n_jobs))
+
+
+def check_patience(patience: Any, eval_set: Any) -> None:
+    """Refuse a patience that is no number of passes, or has nothing to look at."""
+    if patience is None:
+        return
+    check_number("patience", patience, 1, closed=True, integer=True)
+    if eval_set is None:
+        raise ValueError("patience needs an eval_set to look at; got eval_set=None.")
+
+
+def check_callbacks(callbacks: Any) -> None:
+    """Refuse callbacks that cannot be called."""
+    for i, callback in enumerate(callbacks or ()):
+        if not callable(callback) and not hasattr(callback, "bind"):
+            raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
 
 
 #: More threads than any machine has.

@@ -238,6 +238,9 @@ def train(
     With --scheme predictions keep to it; training tags that break it are named, and what they do
     is allowed (--strict refuses them). Ctrl-C ends the run early and keeps the best model so far.
     """
+    from maxmargin import Checkpoint
+    from maxmargin.training.settings import check_patience
+
     chosen = kind_called(kind)
     files = ColumnOptions(
         template, columns, tag_column, separator, scheme, strict or None, min_count, hashing
@@ -262,21 +265,23 @@ def train(
         "tol": tol,
         "max_iter": max_iter,
         "time_budget": time_budget,
-        "patience": patience,
         "scoring": scoring,
         "random_state": seed,
         "n_jobs": n_jobs,
         "constraints": scheme,
         "min_count": min_count,
-        "hashing": hashing,
+        "n_hashed_features": hashing,
         "pairwise": pairwise,
         "inference": inference,
+        "relevance_threshold": relevant,
+        "normalize_queries": normalize,
         "missing": missing,
         "zeros": zeros,
         "steps": steps,
-        **own,
     }
-    estimator = new_estimator(chosen, params, checkpoint, checkpoint_every)
+    callbacks = [] if checkpoint is None else [Checkpoint(checkpoint, checkpoint_every)]
+    estimator = new_estimator(chosen, params)
+    check_patience(patience, eval_set=file)  # the number alone: --dev is the next to be looked at
     for name, value in {"patience": patience, "scoring": scoring}.items():
         if value is not None and dev is None:
             raise ValueError(f"--{name} needs --dev, the file that is scored after each pass.")
@@ -299,13 +304,13 @@ def train(
     if held_out is not None and held_out.is_sequence:
         check_scheme(held_out, tags, strict)
         estimator.set_params(scoring=sequence_scoring(estimator, held_out))
-    fit(estimator, batch, held_out, start, quiet, tags)
+    fit(estimator, batch, held_out, start, quiet, tags, patience=patience, callbacks=callbacks)
     is_interrupted = estimator.result_.status == "interrupted"
     if model is not None and (estimator.n_iter_ or not is_interrupted):
         save_model(model, estimator, reader)
     if is_interrupted:
         console.note(interruption(estimator.n_iter_, model, checkpoint))
-    report(trained, batch, held_out, model, as_json)
+    report(trained, batch, held_out, model, as_json, patience)
     if is_interrupted:
         raise typer.Exit(_INTERRUPTED)
 
