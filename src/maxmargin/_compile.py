@@ -185,10 +185,15 @@ def _jit(function: Any, fastmath: bool = False) -> Any:
 
 # --- The cache
 
-_PACKAGE = Path(__file__).resolve().parent
-_ROOMS = ("inference", "costs", "structures", "surrogates", "search", "rounding", "solvers")
+_PACKAGE = Path(__file__).resolve().parents[__name__.count(".") - 1]
+# What stands above all that is compiled. Nothing below imports it, so that nothing compiled below
+# can be written there. Every other room and module is stamped, a new one too. (Kernels up there are
+# stamped as a user's are: with all that is loaded of their package.)
+_ABOVE = (
+    "__init__.py", "__main__.py", "cli", "datasets", "estimators", "io", "metrics", "persistence",
+    "plots", "tags", "testing",
+)  # fmt: skip
 _BESIDE = "__pycache__"
-_MODULES = ("_compile.py", "generic.py", "prediction.py", "problem.py")
 _ADDED: dict[type, set[str]] = {}
 # A file changed after this moment may not be what this process runs, so that its hash says nothing.
 _STARTED = time.time()
@@ -387,9 +392,8 @@ def _stamp(module: str, classes: set[type]) -> bytes:
 
 @functools.cache
 def _kernel_files() -> tuple[str, ...]:
-    inside = [path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py")]
-    beside = [_PACKAGE / name for name in _MODULES if (_PACKAGE / name).exists()]
-    return tuple(str(path) for path in inside + beside)
+    files = sorted(_PACKAGE.rglob("*.py"))
+    return tuple(str(path) for path in files if path.relative_to(_PACKAGE).parts[0] not in _ABOVE)
 
 
 def _files_around(root: str, file: str) -> Iterator[str]:
