@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from maxmargin._compile import kernel
-from maxmargin.generic import conjugate, implements, order_value, psi, tilt
+from maxmargin.core.compile import kernel
+from maxmargin.core.contract import conjugate, implements, order_value, psi, tilt
 from maxmargin.surrogates import SURROGATES  # there by now: the package imports this file last
 from maxmargin.surrogates.base import BuiltinSurrogate
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.generic import (
+from maxmargin.core.contract import (
     can_require,
     constrained,
     is_relaxed,
@@ -69,9 +69,9 @@ def check_oracles(
 
     Parameters
     ----------
-    data, cost : what the functions of `maxmargin.generic` take; for a structure in plain Python
-        ``UserData(structure, X, Y)`` and ``OwnCost()`` of `maxmargin.structures` (`check_structure`
-        makes them, and checks the oracles too)
+    data, cost : what the functions of `maxmargin.core.contract` take; for a structure in plain
+        Python ``UserData(structure, X, Y)`` and ``OwnCost()`` of `maxmargin.structures`
+        (`check_structure` makes them, and checks the oracles too)
     outputs : as for `all_outputs`
     seed : int
     max_examples : int or None

@@ -21,8 +21,8 @@ from maxmargin.structures import (
     TreeLabels,
     UserData,
 )
-from maxmargin.structures.labels_relaxed import side_size
-from maxmargin.structures.user import Box
+from maxmargin.structures.labels.relaxed import side_size
+from maxmargin.structures.user.data import Box
 from maxmargin.testing.enumerate import labellings
 
 #: Where the outputs come from: example number -> outputs, or one sequence of outputs an example.
@@ -136,7 +136,7 @@ def all_outputs(data: Any, i: int, outputs: OutputSource | None = None) -> np.nd
 
     Parameters
     ----------
-    data : what the structure functions of `maxmargin.generic` take
+    data : what the structure functions of `maxmargin.core.contract` take
     i : int
     outputs : callable, sequence or None
         Where the outputs come from, for structures other than ours: ``outputs(i)`` or

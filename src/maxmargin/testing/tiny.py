@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     COSTS,
     RANKING_COSTS,
@@ -16,9 +17,6 @@ from maxmargin.costs import (
     CostMatrix,
     label_tables,
 )
-from maxmargin.estimators.settings import resolve_search
-from maxmargin.estimators.training import Training
-from maxmargin.problem import Problem
 from maxmargin.structures import (
     OwnCost,
     RankingData,
@@ -30,6 +28,8 @@ from maxmargin.structures import (
     ranking_data,
 )
 from maxmargin.surrogates import SURROGATES
+from maxmargin.training.settings import resolve_search
+from maxmargin.training.task import Training
 
 N_LABELS = 3
 LENGTHS = (1, 3, 2, 3)
