@@ -1,12 +1,13 @@
 """The traps of compiling with a cache, each walked into.
 
 Most tests run a small script in new processes against a tiny package of the same shape as ours:
-the real ``compile.py``, a generic function, a leaf kernel, a pass, two structures, and a user's
-package.
+the real ``compile.py``, a generic function, a leaf kernel in a room that nobody has told it of, a
+pass, two structures, and a user's package.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import os
@@ -41,7 +42,7 @@ def value(data, i):
 def _value(data, i):
     return TABLE.get(getattr(data, "instance_class", None))
 """,
-    "maxmargin/inference/leaf.py": """
+    "maxmargin/attic/leaf.py": """
 from maxmargin.core.compile import kernel
 @kernel
 def leaf(x, i):
@@ -50,7 +51,7 @@ def leaf(x, i):
     "maxmargin/structures/own.py": """
 from typing import Any, NamedTuple
 from maxmargin.core.contract import TABLE
-from maxmargin.inference.leaf import leaf
+from maxmargin.attic.leaf import leaf
 class Own(NamedTuple):
     x: Any
     n: int
@@ -207,7 +208,7 @@ def test_a_second_process_compiles_nothing(warmed, kind, result):
     ("file", "old", "new", "kind", "result"),
     [
         ("maxmargin/structures/own.py", "+ data.n", "- data.n", "own", -199.0),
-        ("maxmargin/inference/leaf.py", "+ 0.0", "+ 0.5", "own", 202.0),
+        ("maxmargin/attic/leaf.py", "+ 0.0", "+ 0.5", "own", 202.0),
         ("user/parts.py", "10 *", "20 *", "theirs", 22.0),
         # Same type of every field, hence the same numba type by name and layout.
         (
@@ -218,7 +219,7 @@ def test_a_second_process_compiles_nothing(warmed, kind, result):
             0.0,
         ),
     ],
-    ids=["overload", "kernel it calls", "user's overload", "user's class"],
+    ids=["overload", "kernel it calls, in a new room", "user's overload", "user's class"],
 )
 def test_changed_source_is_compiled_anew(warmed, file, old, new, kind, result):
     warmed.edit(file, old, new)
@@ -369,7 +370,7 @@ def test_nowhere_to_write_compiles_uncached(tiny):
 
 def test_disabled_jit_gives_plain_functions(tiny):
     before = (
-        "from maxmargin.inference.leaf import leaf; from types import FunctionType;"
+        "from maxmargin.attic.leaf import leaf; from types import FunctionType;"
         "assert type(leaf) is FunctionType; assert compiled(walk) is walk"
     )
     assert tiny.run("own", before=before, NUMBA_DISABLE_JIT="1")["result"] == 201.0
@@ -537,3 +538,29 @@ def test_the_stamp_covers_our_kernels():
     files = {Path(file).relative_to(_compile._PACKAGE) for file in _compile._kernel_files()}
     assert {Path("core/compile.py"), Path("core/dispatch.py")} <= files
     assert any(file.parts[0] == "inference" for file in files)
+    # A room that is left out is there: a name that was moved would leave out nothing, or too much.
+    assert all((_compile._PACKAGE / name).exists() for name in _compile._ABOVE)
+
+
+def imported_names(path):
+    """Yield all that a file imports, at the top or within functions, as full names."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_compiled_code_can_be_written_in_what_the_stamp_leaves_out():
+    """What is stamped imports nothing of it, and so cannot call it, compiled or not."""
+    above = {name.removesuffix(".py") for name in _compile._ABOVE}
+    for file in map(Path, _compile._kernel_files()):
+        for name in imported_names(file):
+            top, _, rest = name.partition(".")
+            room = rest.partition(".")[0]
+            is_ours = top == "maxmargin"
+            assert not (is_ours and room in above), f"{file.name} imports {name}"
+            # `from maxmargin import X` would be one of these, if X is not a room.
+            found = _compile._PACKAGE / room
+            assert not is_ours or found.is_dir() or found.with_suffix(".py").exists(), name
