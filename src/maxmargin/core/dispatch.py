@@ -22,7 +22,7 @@ from typing import Any
 from numba.core.errors import TypingError
 from numba.extending import overload
 
-from maxmargin.core.compile import add_source
+from maxmargin.core.cache import add_source
 
 
 def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = False) -> Callable:
