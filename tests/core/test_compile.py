@@ -27,7 +27,8 @@ from numba.extending import register_jitable
 from maxmargin.core import cache as _cache
 from maxmargin.core import compile as _compile
 from maxmargin.core import trust as _trust
-from maxmargin.core.cache import add_source, compiled, kernel
+from maxmargin.core.cache import add_source
+from maxmargin.core.compile import compiled, kernel
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
@@ -398,7 +399,7 @@ def test_a_changed_private_api_warns_once_and_compiles(monkeypatch, unwarned):
     def fail(self, function):
         raise TypeError("takes other arguments")
 
-    monkeypatch.setattr(_compile.FunctionCache, "__init__", fail)
+    monkeypatch.setattr(_cache.FunctionCache, "__init__", fail)
     with pytest.warns(RuntimeWarning, match="could not be opened.*takes other arguments"):
         first = kernel(plus_one)
     with warnings.catch_warnings():

@@ -19,7 +19,7 @@ def product(theta: Any, mu: Any) -> float:
     --------
     >>> import numpy as np
     >>> theta = (np.array([[1.0, -np.inf]]), np.array([2.0]))
-    >>> product(theta, (np.array([[3.0, 0.0]]), np.array([0.5])))
+    >>> float(product(theta, (np.array([[3.0, 0.0]]), np.array([0.5]))))
     4.0
     """
     if len(theta) == 0:
