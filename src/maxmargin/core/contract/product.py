@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from numba.extending import overload
@@ -38,7 +37,7 @@ def _array_product(theta: Any, mu: Any) -> float:
 
 
 @overload(product, jit_options={"error_model": "numpy", "no_cfunc_wrapper": True})
-def _compiled_product(theta: Any, mu: Any) -> Callable:
+def _compiled_product(theta, mu):
     # The arrays of a tuple have several types, so that no loop can run over them.
     if len(theta) == 0:
         return lambda theta, mu: 0.0
