@@ -33,7 +33,7 @@ test: $(VENV)/.installed
 # The pages and the estimators once more, as on another processor: numba compiles for the first
 # x86-64, OpenBLAS and numpy leave out all that came later, and sets have another order. Digits,
 # passes and oracle calls then differ; what a certificate implies must not.
-ELSEWHERE := $(PAGES) $(addprefix tests/test_estimators_,chain.py multiclass.py multilabel.py ranking.py)
+ELSEWHERE := $(PAGES) $(addprefix tests/estimators/test_,chain.py multiclass.py multilabel.py ranking.py)
 HASH_SEED := $(shell date +%s)
 CPU_FEATURES = $$($(BIN)/python -c \
     'import numpy; print(*numpy.show_config(mode="dicts")["SIMD Extensions"].get("found", ()))')

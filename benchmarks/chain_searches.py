@@ -16,14 +16,14 @@ from harness import Check, Line
 from search_runs import probe
 
 from maxmargin import ChainSVM
+from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.datasets import load_conll2000, load_ocr
-from maxmargin.estimators.training import Training
 from maxmargin.io import FeatureTemplate
-from maxmargin.problem import Problem, lam_from_C
 from maxmargin.search import ConvexHull, Profile
 from maxmargin.search.choose import DEAREST_PROFILE
 from maxmargin.solvers import SGD, BlockFrankWolfe, Solver
 from maxmargin.surrogates import MarginRescaling, SlackRescaling
+from maxmargin.training.task import Training
 
 #: Passes in all, and those that are made before anything counts.
 PASSES, FIRST = 40, 5

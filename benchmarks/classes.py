@@ -18,10 +18,11 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from maxmargin import MulticlassSVM
+from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.costs import Hamming
 from maxmargin.datasets import load_letter, load_mnist_5k
-from maxmargin.problem import Problem, lam_from_C
-from maxmargin.structures.multiclass import multiclass_data
+from maxmargin.search.direct import Direct
+from maxmargin.structures.classes.data import multiclass_data
 from maxmargin.surrogates import MarginRescaling
 
 #: Most seconds to look for the objective.
@@ -107,5 +108,6 @@ def primal_of(svc: LinearSVC, X: np.ndarray, y: np.ndarray) -> float:
         MarginRescaling().compiled(),
         n,
         lam_from_C(svc.C, n),
+        search=Direct(1.0, 1.0),
     )
     return problem.primal(np.vstack([svc.coef_.T, svc.intercept_]).ravel())

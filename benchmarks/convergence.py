@@ -21,9 +21,9 @@ from convergence_picture import draw
 from harness import Check, Line
 from search_runs import genes, slack_problem
 
-from maxmargin.estimators.training import Training
 from maxmargin.search import Angular, Bisecting, ConvexHull, Profile
 from maxmargin.solvers import SGD, BlockFrankWolfe, NSlack, OneSlack, Solver
+from maxmargin.training.task import Training
 
 C = 0.1
 #: CPU seconds of each run.

@@ -32,7 +32,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScale
 
 from maxmargin import MultilabelSVM
 from maxmargin.datasets import load_mulan
-from maxmargin.estimators.thresholds import best_threshold
+from maxmargin.estimators.multilabel.thresholds import best_threshold
 from maxmargin.metrics import label_set_report
 from maxmargin.surrogates import BetaScaling
 

@@ -18,7 +18,7 @@ from PIL import Image
 
 from maxmargin import ChainSVM, MultilabelSVM, plots
 from maxmargin.datasets import load_ocr, load_yeast
-from maxmargin.estimators.example import trace_example
+from maxmargin.look.example import trace_example
 from maxmargin.search import ConvexHull
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"

@@ -23,7 +23,7 @@ import piqp
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from maxmargin.solvers import simplex_qp
+from maxmargin.solvers.cutting import simplex_qp
 
 Solve = Callable[[np.ndarray, np.ndarray, float, np.ndarray, float], np.ndarray]
 

@@ -32,7 +32,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from maxmargin.costs import AUC, NDCG, AveragePrecision
-from maxmargin.inference.ranking_interleave import interleave, ranking_room
+from maxmargin.inference.ranking.interleave import interleave, ranking_room
 from maxmargin.plots import _style
 
 SIZES = (10**4, 10**5, 10**6, 10**7)

@@ -17,11 +17,11 @@ from sklearn.svm import LinearSVC
 from threads import differing_bits, limit
 
 from maxmargin import RankingSVM
+from maxmargin.core.problem import lam_from_C
 from maxmargin.datasets import make_rankings
-from maxmargin.estimators.queries import Queried
+from maxmargin.inputs.queries import Queried
 from maxmargin.metrics import average_precision, ndcg
-from maxmargin.problem import lam_from_C
-from maxmargin.solvers.planes import risk_plane
+from maxmargin.solvers.cutting.planes import risk_plane
 from maxmargin.surrogates import MarginRescaling
 
 N_NEGATIVES, N_POSITIVES, N_FEATURES = 1_000_000, 1000, 100

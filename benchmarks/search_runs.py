@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compile import jitable, kernel
+from maxmargin.core.compile import jitable, kernel
+from maxmargin.core.contract import find, potentials
+from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.costs import Hamming, label_tables
 from maxmargin.datasets import load_yeast
-from maxmargin.estimators.training import Training
-from maxmargin.generic import find, potentials
-from maxmargin.inference.labels_listed import all_costs, all_scores, fill_pairs
-from maxmargin.problem import Problem, lam_from_C
+from maxmargin.inference.labels.listed import all_costs, all_scores, fill_pairs
 from maxmargin.solvers import NSlack
-from maxmargin.solvers.n_slack import find_violated
+from maxmargin.solvers.cutting.n_slack import find_violated
 from maxmargin.structures import labels_data
 from maxmargin.surrogates import SlackRescaling
+from maxmargin.training.task import Training
 
 #: A label set violates a slack if its loss, of up to 14 on Yeast, exceeds it by more than this.
 EPSILON = 0.01

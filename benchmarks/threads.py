@@ -15,7 +15,7 @@ from words import encodings, warm_up
 
 from maxmargin import ChainSVM
 from maxmargin.datasets import load_ocr
-from maxmargin.inference.chain import best_path
+from maxmargin.inference.chain.public import best_path
 
 PASSES = 40
 REPEATS = 9

@@ -14,12 +14,15 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.contract import provided_by
+from maxmargin.core.problem import Problem
 from maxmargin.costs import Hamming
-from maxmargin.generic import provided_by
-from maxmargin.problem import Problem
-from maxmargin.structures.chain import chain_data, chain_layout
-from maxmargin.structures.multiclass import multiclass_data
+from maxmargin.search.direct import Direct
+from maxmargin.structures.chain.data import chain_data, chain_layout
+from maxmargin.structures.classes.data import multiclass_data
 from maxmargin.surrogates import MarginRescaling
+
+DIRECT = Direct(1.0, 1.0)
 
 
 @dataclass
@@ -36,7 +39,14 @@ class Tiny:
         """Return the problem for solvers."""
         surrogate = MarginRescaling().compiled()
         options.setdefault("sample_weight", self.weight)
-        return Problem(self.data, self.cost, surrogate, len(self.costs), lam, **options)
+        return Problem(
+            self.data,
+            self.cost,
+            surrogate,
+            len(self.costs),
+            lam,
+            **{"search": DIRECT, **options},
+        )
 
     def losses(self, w: np.ndarray) -> np.ndarray:
         """Return every example's hinge at w, by brute force."""

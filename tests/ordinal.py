@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.generic import (
+from maxmargin.core.contract import (
     add_difference,
     implements,
     margin_error,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from conftest import ROOT
+
+from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 

@@ -31,13 +31,19 @@ def new_estimator(
 ) -> Any:
     """Return the estimator that a script would make; what was not given is left to it."""
     import maxmargin
-    from maxmargin.estimators.settings import check_settings, resolve_cost
+    from maxmargin.training.settings import check_settings, resolve_cost
 
     given = {name: value for name, value in params.items() if value is not None}
     if given.get("normalize") == "none":
         given["normalize"] = None
     callbacks = None if checkpoint is None else [maxmargin.Checkpoint(checkpoint, every)]
-    estimator = getattr(maxmargin, kind.estimator)(**given, callbacks=callbacks)
+    learner = getattr(maxmargin, kind.estimator)
+    for option in ("missing", "zeros", "steps"):
+        if option in given and option not in learner._get_param_names():
+            raise ValueError(
+                f"--{option} is not for {kind.estimator}, which has no such parameter."
+            )
+    estimator = learner(**given, callbacks=callbacks)
     check_settings(estimator)  # before a long file is read
     if kind.has_queries:
         check_ranking(estimator)
@@ -73,8 +79,8 @@ def sequence_scoring(estimator: Any, held_out: Batch) -> Any:
     else the accuracy of tokens, where the cost counts them.
     """
     from maxmargin.costs import Hamming
-    from maxmargin.estimators.chain_scores import looks_like_chunks
-    from maxmargin.estimators.settings import resolve_cost
+    from maxmargin.estimators.chain.scores import looks_like_chunks
+    from maxmargin.training.settings import resolve_cost
 
     if estimator.scoring is not None or not isinstance(resolve_cost(estimator.cost), Hamming):
         return estimator.scoring
@@ -91,7 +97,8 @@ def fit(
     scheme: str | None = None,
 ) -> None:
     """Fit, with progress on stderr."""
-    from maxmargin.estimators.settings import resolve_solver
+    from maxmargin.training.scoring import ABOUT_EVAL_SET
+    from maxmargin.training.settings import resolve_solver
 
     if not quiet:
         tags = "" if scheme is None else f", tags in {scheme}"
@@ -106,6 +113,11 @@ def fit(
         estimator.callbacks = [*(kept or ()), *shown]
         try:
             estimator.fit(batch.X, batch.y, eval_set=eval_set, resume=resume, **queries)
+        except (TypeError, ValueError) as error:
+            if held_out is None or not str(error).startswith(ABOUT_EVAL_SET):
+                raise
+            said = str(error).removeprefix(ABOUT_EVAL_SET)
+            raise ValueError(f"--dev {held_out.path}: {said}") from error
         finally:
             estimator.callbacks = kept
 
@@ -137,7 +149,7 @@ def report(
     model: Model, batch: Batch, held_out: Batch | None, path: Path | None, as_json: bool
 ) -> None:
     """Print what was learnt."""
-    from maxmargin.estimators.scoring import measure_for, measure_title
+    from maxmargin.training.scoring import measure_for, measure_title
 
     estimator, result = model.estimator, model.estimator.result_
     found, scored = None, {}

@@ -31,7 +31,7 @@ class Kind:
         return "svmlight" if self.has_queries and is_txt else name
 
     def check_format(self, path: Path, name: str) -> None:
-        """Refuse a format that cannot hold queries where there must be some."""
+        """Refuse a format that cannot hold samples of this kind."""
         if self.has_queries and name in ("conll", "arff"):
             raise ValueError(
                 f"{path} is of format {name}, which holds no queries: rankings come as svmlight "
@@ -62,7 +62,7 @@ KINDS: dict[str, Kind] = {
 
 def kind_called(name: str) -> Kind:
     """Return a kind by its name."""
-    from maxmargin.estimators.settings import unknown
+    from maxmargin.inputs.checks import unknown
 
     if name not in KINDS:
         raise unknown("kind", name, KINDS)

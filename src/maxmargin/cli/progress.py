@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from maxmargin._compiling import Compilation, compiling_shown, compiling_watched
 from maxmargin.cli import console
+from maxmargin.core.news import Compilation, compiling_shown, compiling_watched
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,7 +35,7 @@ def progress(quiet: bool, every_pass: bool = False) -> Iterator[list[Callable[[A
         yield []
         return
     if not sys.stderr.isatty():
-        from maxmargin.estimators.progress import ProgressLine
+        from maxmargin.training.progress import ProgressLine
 
         with compiling_shown():
             yield [ProgressLine(every_pass=every_pass)]
@@ -71,7 +71,7 @@ class LiveTable:
 
     def __call__(self, event: Iteration) -> None:
         """Take in a pass."""
-        from maxmargin.estimators.progress import is_news
+        from maxmargin.training.progress import is_news
 
         if is_news(event):
             self.known.append(event.record)
@@ -90,7 +90,7 @@ class LiveTable:
 
     def _table(self) -> RenderableType:
         """Return the last passes that brought news, and the last pass."""
-        from maxmargin.estimators.scoring import measure_title
+        from maxmargin.training.scoring import measure_title
 
         last, records = self.last, list(self.known)
         if last not in records:

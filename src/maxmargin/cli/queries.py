@@ -78,7 +78,7 @@ def as_examples(batch: Batch, estimator: Any) -> tuple[Any, Any]:
     """Return labelled samples as the hooks of an estimator take them."""
     if not has_queries(estimator):
         return batch.X, batch.y
-    from maxmargin.estimators.queries import Queried
+    from maxmargin.inputs.queries import Queried
 
     return Queried(batch.X, batch.qid), batch.y
 
@@ -107,14 +107,16 @@ def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
     """
     from maxmargin import RankingSVM
     from maxmargin.costs import RANKING_COSTS
-    from maxmargin.estimators.settings import unknown
+    from maxmargin.estimators.ranking.scores import cost_meant
+    from maxmargin.inputs.checks import unknown
 
+    if name is not None and name not in RANKING_COSTS:
+        meant = cost_meant(name)
+        raise unknown("cost", name, RANKING_COSTS, meant and f" Say {meant[1]}.")
     given = {option: value for option, value in (("k", k), ("gain", gain)) if value is not None}
     if not given:
         return name
     name = RankingSVM().cost if name is None else name
-    if name not in RANKING_COSTS:
-        raise unknown("cost", name, RANKING_COSTS)
     known = {cost: {field.name for field in fields(RANKING_COSTS[cost])} for cost in RANKING_COSTS}
     for option in given:
         if option not in known[name]:
@@ -125,8 +127,8 @@ def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
 
 def check_ranking(estimator: Any) -> None:
     """Check the parameters that only rankings have, before a long file is read."""
-    from maxmargin.estimators.queries import check_normalization
-    from maxmargin.estimators.settings import check_number
+    from maxmargin.inputs.checks import check_number
+    from maxmargin.inputs.queries import check_normalization
 
     estimator._cost()
     check_number("relevant", estimator.relevant)

@@ -18,7 +18,7 @@ def as_sets(guess: Any, estimator: Any) -> Any:
     """Return predicted label sets as tuples of labels; other predictions as they are."""
     if not has_label_sets(estimator) or isinstance(guess, list):
         return guess
-    from maxmargin.estimators.label_matrix import SETS, SetForm
+    from maxmargin.inputs.label_sets import SETS, SetForm
 
     cells = guess.toarray() if hasattr(guess, "toarray") else guess
     return SetForm(SETS).write(cells, estimator.classes_)

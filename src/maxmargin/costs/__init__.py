@@ -7,7 +7,7 @@ from maxmargin.costs.f1 import InstanceF1
 from maxmargin.costs.hamming import Hamming
 from maxmargin.costs.label_sets import label_tables, micro_f1_cost
 from maxmargin.costs.matrix import CostMatrix
-from maxmargin.costs.ranking import (
+from maxmargin.costs.ranking.measures import (
     AUC,
     NDCG,
     AveragePrecision,
@@ -15,8 +15,8 @@ from maxmargin.costs.ranking import (
     PrecisionAtK,
     graded_weights,
 )
-from maxmargin.costs.ranking_pairs import NDCGPairs
-from maxmargin.costs.ranking_user import RankingCost
+from maxmargin.costs.ranking.pairs import NDCGPairs
+from maxmargin.costs.ranking.user import RankingCost
 from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, PartCost, WholeCost
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne

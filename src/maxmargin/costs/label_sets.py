@@ -13,9 +13,6 @@ from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, WholeCost
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne
 
-#: What an oracle of label sets may be given as its cost.
-LabelTables = LabelCost | WholeCost | F1Cost | MicroF1Cost
-
 
 def label_tables(
     cost: Any, classes: Sequence[Any] | np.ndarray, labels: np.ndarray

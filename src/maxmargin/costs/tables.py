@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from maxmargin.core.contract import implements, largest_costs, steepest_slope
+
 
 class PartCost(NamedTuple):
     """A sum over positions: scale[i] * sum_t matrix[truth_t, y_t]."""
@@ -38,3 +42,40 @@ class MicroF1Cost(NamedTuple):
     """
 
     scale: Any  # (n_examples,) float64
+
+
+def free_cost(n_examples: int, n_labels: int) -> PartCost:
+    """Return the cost that weighs nothing, for examples of ``n_labels`` labels."""
+    return PartCost(np.zeros((n_labels, n_labels)), np.zeros(n_examples))
+
+
+@implements(largest_costs, PartCost)
+def _largest_of_parts(cost, sizes, truths):
+    example = np.repeat(np.arange(len(sizes)), sizes)
+    worst = np.asarray(cost.matrix).max(axis=1, initial=0.0)[truths]
+    return cost.scale * np.bincount(example, weights=worst, minlength=len(sizes))
+
+
+@implements(largest_costs, WholeCost)
+def _largest_of_whole(cost, sizes, truths):
+    return np.asarray(cost.price, dtype=np.float64)
+
+
+@implements(largest_costs, F1Cost)
+def _largest_of_f1(cost, sizes, truths):
+    return np.asarray(cost.price, dtype=np.float64)
+
+
+@implements(largest_costs, LabelCost)
+def _largest_of_labels(cost, sizes, truths):
+    return cost.scale * float(np.asarray(cost.price).max(axis=1).sum())
+
+
+@implements(largest_costs, MicroF1Cost)
+def _largest_of_micro_f1(cost, sizes, truths):
+    return cost.scale * np.asarray(sizes, dtype=np.float64)
+
+
+@implements(steepest_slope, MicroF1Cost)
+def _steepest_of_micro_f1(cost, surrogate, largest):
+    return 1.0  # 1 over a number of labels

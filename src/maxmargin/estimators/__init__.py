@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.chain import ChainSVM
-from maxmargin.estimators.checkpoint import Checkpoint
-from maxmargin.estimators.constraints import Constraints
+from maxmargin.estimators.chain.svm import ChainSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
-from maxmargin.estimators.multilabel import MultilabelSVM
-from maxmargin.estimators.path import PathResult
-from maxmargin.estimators.ranking import RankingSVM
+from maxmargin.estimators.multilabel.svm import MultilabelSVM
+from maxmargin.estimators.ranking.svm import RankingSVM
 from maxmargin.estimators.structured import StructuredSVM, register_structure
+from maxmargin.inputs.constraints import Constraints
+from maxmargin.training.checkpoint import Checkpoint
+from maxmargin.training.path import PathResult
 
 __all__ = [
     "BaseSVM",

@@ -15,20 +15,21 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin import prediction
-from maxmargin._compiling import compiling_shown
-from maxmargin.estimators import online, storage
-from maxmargin.estimators.checkpoint import bind_callbacks, read_checkpoint
+from maxmargin.core import predict
+from maxmargin.core.news import compiling_shown
+from maxmargin.core.problem import lam_from_C
 from maxmargin.estimators.hooks import Hooks
-from maxmargin.estimators.path import PathResult, regularization_path
-from maxmargin.estimators.progress import ProgressLine
-from maxmargin.estimators.scoring import Measure, measure_for, single_eval_set
-from maxmargin.estimators.settings import check_settings, generator, n_threads
-from maxmargin.estimators.training import Training
-from maxmargin.estimators.warm import Memory, Start, recall
 from maxmargin.persistence import save_estimator
-from maxmargin.problem import lam_from_C
 from maxmargin.solvers import Result, run
+from maxmargin.training import partial as online
+from maxmargin.training import storage
+from maxmargin.training.checkpoint import bind_callbacks, read_checkpoint
+from maxmargin.training.path import PathResult, regularization_path
+from maxmargin.training.progress import ProgressLine
+from maxmargin.training.scoring import eval_measure, single_eval_set
+from maxmargin.training.settings import check_settings, generator, n_threads
+from maxmargin.training.task import Training
+from maxmargin.training.warm import Memory, Start, recall
 
 __all__ = ["BaseSVM", "Training"]
 
@@ -167,7 +168,7 @@ class BaseSVM(Hooks, BaseEstimator):
             settings = self._suit(settings, training)
             lam = lam_from_C(float(self.C), training.n_examples)
             problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
-            measure = Measure("", None) if eval_set is None else measure_for(self, *eval_set)
+            measure = eval_measure(self, eval_set)
             snapshot = None if resume is None else read_checkpoint(resume, self, problem, eval_set)
             start, state, w = None, None, None
             if self.warm_start:
@@ -299,7 +300,8 @@ class BaseSVM(Hooks, BaseEstimator):
         if self.patience is not None and eval_set is None:
             raise ValueError("patience needs an eval_set to look at; got eval_set=None.")
         if eval_set is not None and not (isinstance(eval_set, tuple) and len(eval_set) == 2):
-            raise TypeError(f"eval_set must be a pair (X, Y), got {type(eval_set).__name__}.")
+            n = f" of {len(eval_set)}" if isinstance(eval_set, tuple) else ""
+            raise TypeError(f"eval_set must be a pair (X, Y), got {type(eval_set).__name__}{n}.")
 
     def _adopt(self, result: Result) -> Self:
         self.result_ = result
@@ -313,7 +315,7 @@ class BaseSVM(Hooks, BaseEstimator):
         """Return the cells of the best outputs of encoded inputs."""
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
-        return prediction.best_outputs(data, self.result_.w, free, n_jobs=jobs)[0]
+        return predict.best_outputs(data, self.result_.w, free, n_jobs=jobs)[0]
 
     def predict(self, X: Any) -> Any:
         """Return the best output of every input."""

@@ -22,6 +22,7 @@ A subclass writes these hooks; everything public here is built on them.
 `_predictor`           X -> the function w -> predictions
 `_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
+`_units`               what w's cells are multiplied with to hold for X as it came (default: 1)
 `_suit`                settings, `Training` -> settings: a solver that goes by the data
 `_structure`           what says, by its attribute ``provides``, which solvers fit (default: self)
 =====================  ============================================================================
@@ -34,12 +35,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin import prediction
-from maxmargin.estimators import storage
-from maxmargin.estimators.automatic import automatic_solver, is_automatic
-from maxmargin.estimators.settings import Settings, n_threads
-from maxmargin.estimators.stored import Arrays, Fields
-from maxmargin.estimators.training import Training
+from maxmargin.core import predict
+from maxmargin.core.contract import largest_costs, output_sizes, truths
+from maxmargin.costs.tables import free_cost
+from maxmargin.inputs.stored import Arrays, Fields
+from maxmargin.training import storage
+from maxmargin.training.automatic import automatic_solver, is_automatic
+from maxmargin.training.settings import Settings, n_threads
+from maxmargin.training.task import Training
 
 
 class Hooks:
@@ -93,11 +96,12 @@ class Hooks:
 
     def _prediction_cost(self, data: Any) -> Any:
         """Return a cost that weighs nothing: its type chooses the oracle."""
-        return prediction.free_cost(data, len(self.classes_))
+        return free_cost(len(output_sizes(data)), len(self.classes_))
 
     def _largest_costs(self, training: Training) -> np.ndarray:
         """Return the largest cost an output of each example can have, which normalises `score`."""
-        return prediction.largest_costs(training.data, training.cost)
+        data = training.data
+        return largest_costs(training.cost, output_sizes(data), truths(data))
 
     def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
         """Return the function w -> 1 - mean normalised cost on (X, Y)."""
@@ -107,8 +111,8 @@ class Hooks:
         n_jobs = n_threads(self.n_jobs)
 
         def score(w: np.ndarray) -> float:
-            _, costs = prediction.best_outputs(training.data, w, free, training.cost, n_jobs)
-            return prediction.mean_score(costs, largest, training.weight)
+            _, costs = predict.best_outputs(training.data, w, free, training.cost, n_jobs)
+            return predict.mean_score(costs, largest, training.weight)
 
         return score
 
@@ -133,7 +137,7 @@ class Hooks:
         data = self._encode_inputs(X)
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
-        return lambda w: self._decode(prediction.best_outputs(data, w, free, n_jobs=jobs)[0], data)
+        return lambda w: self._decode(predict.best_outputs(data, w, free, n_jobs=jobs)[0], data)
 
     def _apply_scorer(self, scorer: Any, estimator: Any, X: Any, Y: Any) -> Any:
         """Return what a scorer of scikit-learn's form says of an estimator on (X, Y)."""
@@ -146,6 +150,13 @@ class Hooks:
     def _layout(self) -> Any:
         """Return what the cells of w mean, as a value that can be compared."""
         return [list(self.classes_), self.n_features_in_]
+
+    def _units(self) -> np.ndarray | None:
+        """Return what each cell of w is multiplied with to hold for X as it came; None: with 1.
+
+        Other data may have other units, in which a warm start then takes w.
+        """
+        return None
 
     def _named_solver(self) -> Any:
         """Return the parameter `solver`, or the solver that "auto" stands for here."""

@@ -11,24 +11,25 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.core.contract import provided_by
 from maxmargin.costs import Hamming, WholeCost, ZeroOne
 from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.columns import check_columns
-from maxmargin.estimators.features import FeatureTable
-from maxmargin.estimators.labels import (
+from maxmargin.inputs.checks import check_number, check_weights
+from maxmargin.inputs.columns import check_columns
+from maxmargin.inputs.labels import (
     Labels,
     check_class_weight,
     check_classes,
     class_weights,
     label_vector,
 )
-from maxmargin.estimators.online import online_only
-from maxmargin.estimators.rows import RowInputs
-from maxmargin.estimators.settings import check_flags, check_number, check_weights, resolve_cost
-from maxmargin.estimators.stored import Arrays, Fields
-from maxmargin.generic import provided_by
+from maxmargin.inputs.rows import RowInputs
+from maxmargin.inputs.stored import Arrays, Fields
+from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.persistence import register
-from maxmargin.structures.multiclass import MulticlassData, multiclass_data
+from maxmargin.structures.classes.data import MulticlassData, multiclass_data
+from maxmargin.training.partial import online_only
+from maxmargin.training.settings import check_flags, resolve_cost
 
 
 @register

@@ -10,13 +10,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin import prediction
-from maxmargin.costs import PartCost, WholeCost
-from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.settings import check_weights, resolve_cost
-from maxmargin.estimators.storage import named_object
-from maxmargin.estimators.stored import Arrays, Fields
-from maxmargin.generic import (
+from maxmargin.core.contract import (
+    largest_costs,
     maximize,
     n_weights,
     output_cost,
@@ -25,10 +20,16 @@ from maxmargin.generic import (
     truths,
     workspace,
 )
+from maxmargin.costs import PartCost, WholeCost
+from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.inputs.checks import check_weights
+from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.persistence import register
 from maxmargin.solvers import Result
 from maxmargin.structures import OwnCost, UserData
-from maxmargin.structures.compiled import check_cost_fits, check_data, check_labels
+from maxmargin.structures.user.compiled import check_cost_fits, check_data, check_labels
+from maxmargin.training.settings import resolve_cost
+from maxmargin.training.storage import named_object
 
 __all__ = ["StructuredSVM", "register_structure"]
 
@@ -223,7 +224,7 @@ random_state, warm_start, callbacks, verbose
     def _largest_costs(self, training: Training) -> np.ndarray:
         data, cost = training.data, training.cost
         if isinstance(cost, PartCost | WholeCost):
-            return prediction.largest_costs(data, cost)
+            return largest_costs(cost, output_sizes(data), truths(data))
         # The oracle itself says which output costs most, where only costs count.
         theta, w = workspace(data), np.zeros(self.n_weights_)
         y = np.zeros(int(output_sizes(data).max()), dtype=truths(data).dtype)

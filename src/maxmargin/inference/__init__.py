@@ -8,6 +8,6 @@ functions of the same subject that validate what they are given.
 from __future__ import annotations
 
 from maxmargin.inference.answer import Answer, Exactness, Marginals, Profile
-from maxmargin.inference.label_constraints import LabelConstraints
+from maxmargin.inference.labels.constraints import LabelConstraints
 
 __all__ = ["Answer", "Exactness", "LabelConstraints", "Marginals", "Profile"]

@@ -12,10 +12,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 from matplotlib.ticker import MaxNLocator
 
+from maxmargin.look.points import psi_of
+from maxmargin.look.scene import Scene, Spot, asked, number
 from maxmargin.plots import _style
 from maxmargin.plots._half_planes import HalfPlane, clip, segment
-from maxmargin.plots._label_points import psi_of
-from maxmargin.plots._label_scene import Scene, Spot, asked, number
 from maxmargin.search.trace import Query
 
 _OPEN = "#FFE98A"  # where a better output could still be
@@ -35,7 +35,7 @@ def draw_plane(ax: Axes, scene: Scene) -> None:
     _draw_contours(ax, scene)
     for place in reversed(range(len(scene.queries))):
         # The first query that excludes a place gives it its colour: so the first comes last.
-        _shade(ax, scene, scene.queries[place], scene.colour(place))
+        _shade(ax, scene, scene.queries[place], _style.query_colour(place))
     _draw_points(ax, scene)
     lines = _Lines(scene)
     for place, query in enumerate(scene.queries):
@@ -205,7 +205,7 @@ class _Lines:
 
 def _draw_line(ax: Axes, lines: _Lines, query: Query, place: int) -> None:
     """Draw the line of a query, the rays of its angle, and its number."""
-    scene, colour = lines.scene, lines.scene.colour(place)
+    scene, colour = lines.scene, _style.query_colour(place)
     if query.kind == "constrained":
         for slope in {query.low, query.high} - lines.rays:
             lines.rays.add(slope)
@@ -273,7 +273,7 @@ def _mark(ax: Axes, scene: Scene, spot: Spot, marker: str, size: float, **how: A
 
 def _mark_found(ax: Axes, lines: _Lines, at: np.ndarray, marker: str, places: list[int]) -> None:
     """Mark an output that queries found with their numbers; ``at`` is in shares of the window."""
-    scene, colour = lines.scene, lines.scene.colour(places[0])
+    scene, colour = lines.scene, _style.query_colour(places[0])
     g, y = lines.placed(at).tolist()
     _mark(ax, scene, Spot(y - scene.offset, g, 0.0), marker, 6.5, color=colour)
     # Up and right of the output there are few others: it is on the hull, or nearly. But the text
@@ -318,7 +318,7 @@ def explain(ax: Axes, scene: Scene) -> None:
     for place, query in enumerate(scene.queries[:_MOST_NAMED]):
         answer = "none there" if math.isnan(query.psi) else f"ψ = {number(query.psi)}"
         label = f"{place + 1}.  {asked(query)}: {answer}"
-        handles.append(_sign(label, color=scene.colour(place), linestyle="-", linewidth=1.6))
+        handles.append(_sign(label, color=_style.query_colour(place), linestyle="-", linewidth=1.6))
     if len(scene.queries) > _MOST_NAMED:
         handles.append(_sign(f"and {len(scene.queries) - _MOST_NAMED} more"))
     ax.legend(

@@ -7,10 +7,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from maxmargin.estimators.settings import check_number
+from maxmargin.inputs.checks import check_number
+from maxmargin.look.scene import make_scene
 from maxmargin.plots import _style
 from maxmargin.plots._label_drawing import draw_plane, explain, signs
-from maxmargin.plots._label_scene import make_scene
 
 
 def label_plane(

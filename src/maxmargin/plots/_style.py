@@ -89,3 +89,15 @@ def colour_bar(image: Any, axes: Any, figure: Figure | SubFigure, label: str, **
     bar.set_label(label, fontsize=LABEL, color=INK)
     bar.ax.tick_params(labelsize=TICK, colors=MUTED, labelcolor=INK)
     bar.outline.set_visible(False)  # type: ignore[operator]
+
+
+#: Colours of queries: the palette without its orange, whose tint is near the yellow of what is
+#: not ruled out, and more that numbers can be read on.
+QUERY_COLOURS = tuple(colour for colour in COLOURS if colour != "#E69F00") + (
+    "#7F3C8D", "#8C564B", "#4C6A92", "#6B7A1E", "#A03B4F", "#3A7D7C",
+)  # fmt: skip
+
+
+def query_colour(place: int) -> str:
+    """Return the colour of a search's query, by its place in the search."""
+    return QUERY_COLOURS[place % len(QUERY_COLOURS)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from maxmargin.search.angular import Angular
-from maxmargin.search.base import Search
-from maxmargin.search.binary import BinarySearch
-from maxmargin.search.bisecting import Bisecting
+from maxmargin.search.contract import Search
 from maxmargin.search.direct import Direct
-from maxmargin.search.hull import ConvexHull
+from maxmargin.search.hull.climb import ConvexHull
 from maxmargin.search.profile import Profile
-from maxmargin.search.sarawagi import SarawagiGupta
+from maxmargin.search.reference.binary import BinarySearch
+from maxmargin.search.reference.bisecting import Bisecting
+from maxmargin.search.reference.sarawagi import SarawagiGupta
 
 #: Searches by name. A new one is a file of its own and a line here.
 SEARCHES: dict[str, type] = {

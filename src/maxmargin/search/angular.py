@@ -16,8 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin._compile import kernel
-from maxmargin.generic import (
+from maxmargin.core.compile import kernel
+from maxmargin.core.contract import (
     constrained,
     cost_step,
     find,
@@ -30,7 +30,7 @@ from maxmargin.generic import (
     psi,
     search_room,
 )
-from maxmargin.search.base import (
+from maxmargin.search.contract import (
     Recall,
     check_at_least,
     check_tolerance,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.generic import has, is_relaxed, oracles, profile_levels, profile_price
-from maxmargin.search.base import Search
+from maxmargin.core.contract import has, is_relaxed, oracles, profile_levels, profile_price
+from maxmargin.search.contract import Search
 from maxmargin.search.direct import Direct
-from maxmargin.search.hull import FALLBACKS, ConvexHull
+from maxmargin.search.hull.climb import FALLBACKS, ConvexHull
 from maxmargin.search.profile import Profile
 from maxmargin.structures import UserData
 from maxmargin.surrogates import BetaScaling, GeneralizedScaling, SlackRescaling, Surrogate

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.generic import (
+from maxmargin.core.contract import (
     find,
     implements,
     margin_error,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin.generic import (
+from maxmargin.core.contract import (
     find,
     implements,
     margin_error,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.generic import (
+from maxmargin.core.contract import (
     can_require,
     constrained,
     find,
@@ -137,7 +137,7 @@ def trace_search(problem: Any, i: int, w: Any, *, slack: float = 0.0) -> Trace:
     problem : Problem
         Which data, cost, surrogate and search. What the search remembers of earlier passes is where
         it starts; nothing in the problem is changed, its count of calls included. (For one example
-        of an estimator, see `maxmargin.estimators.example`.)
+        of an estimator, see `maxmargin.look.example`.)
     i : int
         Number of the example.
     w : array of shape (n_weights,)

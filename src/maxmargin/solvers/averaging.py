@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 
 #: Most examples between two points.
 STRIDE = 4096

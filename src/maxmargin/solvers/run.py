@@ -6,17 +6,17 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from maxmargin._compiling import CompileWatch, compiling_watched
-from maxmargin.problem import Problem
-from maxmargin.solvers.base import Progress, Solver, State, check_finite
-from maxmargin.solvers.restore import restore
+from maxmargin.core.news import CompileWatch, compiling_watched
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.contract import Progress, Solver, State, check_finite
+from maxmargin.solvers.restore.snapshot import restore
 from maxmargin.solvers.result import Record, Result, relative
 
 
@@ -123,7 +123,8 @@ def run(
         follows, of which none is cut
     state : where to go on (warm start), as an earlier run returned it
     w : weights to make use of where there is no state
-    callbacks : called with an `Iteration` after each pass
+    callbacks : called with an `Iteration` after each pass; the method `end` of one that has it
+        is called when the passes are over
     validate : scores weights on held-out data, larger is better; recorded after each pass
     measure : what `validate` measures, by name
     patience : stop when the validation score has not risen for so many passes, and return the
@@ -137,7 +138,9 @@ def run(
     loop = _Loop(problem, solver, rng, tol, validate, measure)
     with threadpool_limits(1, "blas"), compiling_watched() as loop.compiling:
         loop.begin(state, w, snapshot)
-        status = loop.repeat(max_iter, time_budget, list(callbacks), patience)
+        callbacks = list(callbacks)
+        status = loop.repeat(max_iter, time_budget, callbacks, patience)
+        loop.tell_end(callbacks)
         result = loop.finish(status, patience)
     if result.status == "oracle_bound":
         warnings.warn(
@@ -315,6 +318,15 @@ class _Loop:
         finally:
             self.problem.watch = None
         return "max_iter"
+
+    def tell_end(self, callbacks: list[Callback]) -> None:
+        """Tell callbacks that want to know it that the passes are over."""
+        try:
+            for callback in callbacks:
+                if hasattr(callback, "end"):
+                    callback.end()
+        except KeyboardInterrupt:  # asked twice: what they have not done stays undone
+            self.was_interrupted = True
 
     def _judge(self) -> str:
         """Return how the run is over by what is known of the gap, or nothing.
@@ -508,7 +520,7 @@ class _Loop:
                     "ratio",
                 )
             },
-            "history": [asdict(record) for record in tally.history],
+            "history": [dict(vars(record)) for record in tally.history],
         }
         arrays = {f"state.{name}": array for name, array in self.state.arrays().items()}
         arrays |= {f"memory.{name}": array for name, array in self.problem.memory().items()}

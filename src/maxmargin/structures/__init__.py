@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from maxmargin.structures import (  # noqa: F401  (these register implementations)
-    chain_oracles as _chain_oracles,
-)
-from maxmargin.structures import chain_zero_one as _chain_zero_one  # noqa: F401
+# These register implementations.
 from maxmargin.structures import given as _given  # noqa: F401
-from maxmargin.structures import labels_independent as _labels_independent  # noqa: F401
-from maxmargin.structures import labels_listed as _labels_listed  # noqa: F401
-from maxmargin.structures import labels_pairwise as _labels_pairwise  # noqa: F401
-from maxmargin.structures import labels_relaxed as _labels_relaxed  # noqa: F401
-from maxmargin.structures import labels_tree as _labels_tree  # noqa: F401
-from maxmargin.structures import multiclass_oracles as _multiclass_oracles  # noqa: F401
-from maxmargin.structures import user_oracles as _user_oracles  # noqa: F401
-from maxmargin.structures.chain import ChainData, ChainLayout, chain_data, chain_layout
-from maxmargin.structures.compiled import CompiledStructure
-from maxmargin.structures.labels import (
+from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
+from maxmargin.structures.chain import zero_one as _chain_zero_one  # noqa: F401
+from maxmargin.structures.chain.data import ChainData, ChainLayout, chain_data, chain_layout
+from maxmargin.structures.classes import oracles as _classes_oracles  # noqa: F401
+from maxmargin.structures.classes.data import MulticlassData, multiclass_data
+from maxmargin.structures.labels import independent as _independent  # noqa: F401
+from maxmargin.structures.labels import listed as _listed  # noqa: F401
+from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
+from maxmargin.structures.labels import relaxed as _relaxed  # noqa: F401
+from maxmargin.structures.labels import tree as _tree  # noqa: F401
+from maxmargin.structures.labels.build import labels_data, learnt_tree
+from maxmargin.structures.labels.data import (
     IndependentLabels,
     ListedLabels,
     PairwiseLabels,
     RelaxedLabels,
     TreeLabels,
 )
-from maxmargin.structures.labels_build import labels_data, learnt_tree
-from maxmargin.structures.labels_program import ProgramLabels, RelaxedProgramLabels
-from maxmargin.structures.multiclass import MulticlassData, multiclass_data
-from maxmargin.structures.ranking import RankingData, ranking_data
-from maxmargin.structures.user import OwnCost, Structure, UserData
+from maxmargin.structures.labels.program import ProgramLabels, RelaxedProgramLabels
+from maxmargin.structures.ranking.data import RankingData, ranking_data
+from maxmargin.structures.user import oracles as _user_oracles  # noqa: F401
+from maxmargin.structures.user.compiled import CompiledStructure
+from maxmargin.structures.user.data import OwnCost, Structure, UserData
 
 #: Structures by name, as the generic functions know them. A new one is a file of its own, a line
 #: here and a line in `maxmargin.testing.tiny`, by which the contract tests find it.
@@ -39,6 +38,8 @@ STRUCTURES: dict[str, type] = {
     "multilabel_listed": ListedLabels,
     "multilabel_pairwise": PairwiseLabels,
     "multilabel_relaxed": RelaxedLabels,
+    "multilabel_program": ProgramLabels,
+    "multilabel_relaxed_program": RelaxedProgramLabels,
     "ranking": RankingData,
     "user": UserData,
 }

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.generic import are_outputs, implements
-from maxmargin.structures.chain import ChainData
-from maxmargin.structures.labels import RelaxedLabels
-from maxmargin.structures.labels_program import ProgramLabels
-from maxmargin.structures.labels_relaxed import WHOLE, side_size
-from maxmargin.structures.labels_shared import INTEGRAL
-from maxmargin.structures.multiclass import MulticlassData
-from maxmargin.structures.ranking import RankingData
+from maxmargin.core.contract import are_outputs, implements
+from maxmargin.structures.chain.data import ChainData
+from maxmargin.structures.classes.data import MulticlassData
+from maxmargin.structures.labels.data import RelaxedLabels
+from maxmargin.structures.labels.program import ProgramLabels
+from maxmargin.structures.labels.relaxed import WHOLE, side_size
+from maxmargin.structures.labels.shared import INTEGRAL
+from maxmargin.structures.ranking.data import RankingData
 
 
 @implements(are_outputs, MulticlassData)

@@ -24,7 +24,7 @@ class BetaScaling:
 
     Examples
     --------
-    >>> from maxmargin.generic import psi
+    >>> from maxmargin.core.contract import psi
     >>> psi(BetaScaling(0.5).compiled(), 0.5, 4.0)  # and its slopes in h and in g
     (5.0, 2.0, 1.125)
     >>> BetaScaling(2.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from maxmargin._compile import jitable
+from maxmargin.core.compile import jitable
 
 ROOT_PI = math.sqrt(math.pi)
 

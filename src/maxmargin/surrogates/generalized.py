@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from maxmargin._compile import jitable
+from maxmargin.core.compile import jitable
 from maxmargin.surrogates.base import BuiltinSurrogate, check_is_number
 
 KIND = 2
@@ -29,7 +29,7 @@ class GeneralizedScaling:
 
     Examples
     --------
-    >>> from maxmargin.generic import psi
+    >>> from maxmargin.core.contract import psi
     >>> psi(GeneralizedScaling(alpha=1.5, beta=0.5).compiled(), 0.5, 4.0)[0]
     9.0
     >>> GeneralizedScaling(alpha=0.5, beta=1.0)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from maxmargin._compile import jitable
+from maxmargin.core.compile import jitable
 from maxmargin.surrogates.base import BuiltinSurrogate
 
 KIND = 3
@@ -25,7 +25,7 @@ class LogLoss:
 
     Examples
     --------
-    >>> from maxmargin.generic import psi
+    >>> from maxmargin.core.contract import psi
     >>> psi(LogLoss().compiled(), 0.0, 3.0)[0]
     3.0
     """

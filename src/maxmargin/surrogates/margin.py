@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from maxmargin._compile import jitable
+from maxmargin.core.compile import jitable
 from maxmargin.surrogates.base import BuiltinSurrogate
 
 KIND = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from maxmargin._compile import jitable
+from maxmargin.core.compile import jitable
 from maxmargin.surrogates.base import BuiltinSurrogate
 
 KIND = 5
@@ -25,7 +25,7 @@ class MicroF1:
 
     Examples
     --------
-    >>> from maxmargin.generic import psi
+    >>> from maxmargin.core.contract import psi
     >>> psi(MicroF1().compiled(), 3.0, -6.0)[0]  # three labels wrong, six in the two sets
     0.5
     """

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from maxmargin._compile import jitable
+from maxmargin.core.compile import jitable
 from maxmargin.surrogates.base import BuiltinSurrogate
 from maxmargin.surrogates.erfc import ROOT_PI, erfcx, log_erfc
 
@@ -29,7 +29,7 @@ class ProbLoss:
 
     Examples
     --------
-    >>> from maxmargin.generic import psi
+    >>> from maxmargin.core.contract import psi
     >>> psi(ProbLoss().compiled(), 1.0, 4.0)  # and its slopes in h and in g
     (6.0, 2.0, 1.25)
     >>> round(psi(ProbLoss(convex=False).compiled(), 1.0, 4.0)[0], 3)

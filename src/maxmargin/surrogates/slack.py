@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from maxmargin._compile import jitable
+from maxmargin.core.compile import jitable
 from maxmargin.surrogates.base import BuiltinSurrogate
 
 KIND = 1
@@ -21,7 +21,7 @@ class SlackRescaling:
 
     Examples
     --------
-    >>> from maxmargin.generic import psi
+    >>> from maxmargin.core.contract import psi
     >>> psi(SlackRescaling().compiled(), 0.5, 2.0)  # and its slopes in h and in g
     (3.0, 2.0, 1.5)
     """

@@ -2,8 +2,8 @@
 
 Output y of example i is the one cell y. Its score is a weight of its own, and its cost is listed,
 so that at the weights ``problem.weights`` the margin errors are the numbers that were given. Every
-oracle of `maxmargin.generic` is there, by looking at all outputs: what a search finds, and in how
-many calls, depends on the search alone.
+oracle of `maxmargin.core.contract` is there, by looking at all outputs: what a search finds, and
+in how many calls, depends on the search alone.
 """
 
 # Implementations of generic functions have no annotations: numba compares their signatures.
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from maxmargin._compile import jitable
-from maxmargin.generic import (
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
     add_difference,
     constrained,
     cost_step,
@@ -41,7 +41,7 @@ from maxmargin.generic import (
     truths,
     workspace,
 )
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 
 #: h and g of points.
 Cloud: TypeAlias = tuple[np.ndarray, np.ndarray]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.contract import output_cost
 from maxmargin.costs import Cost, PartCost, WholeCost, largest_cost
-from maxmargin.generic import output_cost
 from maxmargin.structures import chain_data, chain_layout, multiclass_data
 from maxmargin.testing._require import require, require_parameters
 from maxmargin.testing.enumerate import labellings

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from maxmargin.generic import add_difference, output_cost, psi, shift
-from maxmargin.problem import Problem
+from maxmargin.core.contract import add_difference, output_cost, psi, shift
+from maxmargin.core.problem import Problem
 from maxmargin.testing.outputs import OutputSource, all_outputs
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.generic import (
+from maxmargin.core.contract import (
     add_few,
     add_listed,
     few_scores,

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.generic import (
+from maxmargin.core.contract import (
     can_require,
     constrained,
+    is_relaxed,
     k_best,
     k_best_room,
     margin_error,
@@ -30,6 +31,10 @@ from maxmargin.generic import (
 )
 from maxmargin.testing._require import require
 from maxmargin.testing.outputs import OutputSource, all_outputs
+
+#: How far, as a part of the largest 1 + |h|, an oracle's own h may be off; and one that solves a
+#: linear programme.
+ROUNDING, RELAXED_ROUNDING = 1e-9, 1e-6
 
 
 class Listed(NamedTuple):
@@ -64,9 +69,9 @@ def check_oracles(
 
     Parameters
     ----------
-    data, cost : what the functions of `maxmargin.generic` take; for a structure in plain Python
-        ``UserData(structure, X, Y)`` and ``OwnCost()`` of `maxmargin.structures` (`check_structure`
-        makes them, and checks the oracles too)
+    data, cost : what the functions of `maxmargin.core.contract` take; for a structure in plain
+        Python ``UserData(structure, X, Y)`` and ``OwnCost()`` of `maxmargin.structures`
+        (`check_structure` makes them, and checks the oracles too)
     outputs : as for `all_outputs`
     seed : int
     max_examples : int or None
@@ -162,34 +167,118 @@ def _check_profile(listed: Listed) -> None:
 
 
 def _check_constrained(listed: Listed, rng: np.random.Generator) -> None:
-    data, cost, i, theta = listed[:4]
-    cells, no_ban = _cells(listed, 1), _cells(listed, 0)
-    h = 1.0 + listed.h
-    slopes = np.where(h > 0.0, listed.g / np.where(h > 0.0, h, 1.0), np.nan)
-    known = np.unique(slopes[(h > 0.0) & (listed.g > 0.0)])
-    ends = np.concatenate([known, rng.exponential(size=2)])
+    is_fractional = is_relaxed(type(listed.data))
+    slopes = Slopes(listed, RELAXED_ROUNDING if is_fractional else ROUNDING)
+    ends = np.concatenate([slopes.known(), rng.exponential(size=2)])
     for low in (0.0, *rng.choice(ends, 2)):
         for high in (np.inf, *rng.choice(ends, 2)):
-            for is_closed in (True, False):
-                tilt = rng.exponential()
-                fits = (h > 0.0) & (slopes > low)
-                fits &= (slopes <= high) if is_closed else (slopes < high)
-                found = constrained(
-                    data, cost, i, theta, tilt, low, high, is_closed, no_ban, 0, cells, 0
-                )
-                require(
-                    bool(found) == bool(fits.any()),
-                    f"constrained says {bool(found)} for example {i} and slopes in ({low:g}, "
-                    f"{high:g}), but {int(fits.sum())} outputs are there.",
-                )
-                if found:
-                    best = (h + tilt * listed.g)[fits].max()
-                    error, price = listed.point(cells, 0)
-                    value = 1.0 + error + tilt * price
-                    require(
-                        abs(value - best) <= 1e-9 * (1.0 + abs(best)),
-                        f"constrained found {value:.9g} for example {i}, but {best:.9g} is best.",
-                    )
+            for is_closed, tilt in ((True, rng.exponential()), (False, np.inf)):
+                _check_angle(listed, slopes, tilt, low, high, is_closed)
+    if not is_fractional:
+        for _ in range(3):
+            _check_bounds_on_a_slope(listed, float(rng.exponential()))
+
+
+class Slopes:
+    """The slopes g / (1 + h) of all outputs, each between two numbers that rounding leaves open."""
+
+    def __init__(self, listed: Listed, rounding: float) -> None:
+        self.error = rounding * (1.0 + float(np.abs(listed.h).max(initial=0.0)))
+        self.base, self.g = 1.0 + listed.h, listed.g  # the slope is g / base
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.least = np.where(
+                self.base > -self.error, self.g / (self.base + self.error), np.nan
+            )
+            self.most = np.where(self.base > self.error, self.g / (self.base - self.error), np.inf)
+
+    def known(self) -> np.ndarray:
+        """Return the slopes as they are computed, where there are any above 0."""
+        is_one = (self.base > self.error) & (self.g > 0.0)
+        return np.unique(self.g[is_one] / self.base[is_one])
+
+    def surely(self, low: float, high: float) -> np.ndarray:
+        """Tell which outputs lie in an angle, whichever way the oracle rounds."""
+        return (self.base > self.error) & (self.least > low) & (self.most < high)
+
+    def maybe(self, low: float, high: float) -> np.ndarray:
+        """Tell which outputs an oracle may take to lie in an angle."""
+        return (self.base > -self.error) & (self.most >= low) & (self.least <= high)
+
+
+def _ask_angle(
+    listed: Listed, tilt: float, low: float, high: float, is_closed: bool, banned: Any = None
+) -> tuple[np.ndarray, float] | None:
+    """Ask for the best output of an angle; return its cells and its value, None without one."""
+    data, cost, i, theta = listed[:4]
+    cells, no_ban = _cells(listed, 1), _cells(listed, 0)
+    n_banned = 0 if banned is None else 1
+    banned = no_ban if banned is None else banned
+    if not constrained(
+        data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, cells, 0
+    ):
+        return None
+    return cells, _angle_value(tilt, *listed.point(cells, 0))
+
+
+def _angle_value(tilt: float, h: Any, g: Any) -> Any:
+    return g if tilt == np.inf else 1.0 + h + tilt * g
+
+
+def _check_angle(
+    listed: Listed, slopes: Slopes, tilt: float, low: float, high: float, is_closed: bool
+) -> None:
+    """Check the best output of an angle; outputs on its bounds may count as in it or not."""
+    surely, maybe = slopes.surely(low, high), slopes.maybe(low, high)
+    is_fractional = is_relaxed(type(listed.data))
+    answer = _ask_angle(listed, tilt, low, high, is_closed)
+    angle = f"for example {listed.i} and slopes in ({low:g}, {high:g}{']' if is_closed else ')'}"
+    if answer is None:
+        require(
+            not surely.any(),
+            f"constrained says False {angle}, but {int(surely.sum())} outputs are there.",
+        )
+        return
+    values = _angle_value(tilt, listed.h, listed.g)
+    # Of a relaxation only the corners are listed; the best of an angle need not be one.
+    require(
+        is_fractional or bool(maybe.any()), f"constrained says True {angle}, but none is there."
+    )
+    best = values[surely].max(initial=-np.inf)
+    most = np.inf if is_fractional else values[maybe].max()
+    slack = 1e-9 * (1.0 + abs(answer[1])) + (slopes.error if is_fractional else 0.0)
+    require(
+        best - slack <= answer[1] <= most + slack,
+        f"constrained found {answer[1]:.9g} {angle}, but {best:.9g} is best.",
+    )
+
+
+def _check_bounds_on_a_slope(listed: Listed, tilt: float) -> None:
+    """Cut the plane at the slope of an output: one part has it, and banned it does not come again.
+
+    The contract of `maxmargin.generic.constrained` says why.
+    """
+    whole = _ask_angle(listed, tilt, 0.0, np.inf, True)
+    if whole is None:
+        return
+    cells, value = whole
+    h, g = listed.point(cells, 0)
+    if not 1.0 + h > 0.0:  # on the axis, up to rounding
+        return
+    slope = g / (1.0 + h)
+    where = f"for example {listed.i} and the bound {slope:.17g}, the slope of an output"
+    sides = ((0.0, slope, True), (slope, np.inf, True))
+    found = [_ask_angle(listed, tilt, *side) for side in sides]
+    best = max((answer[1] for answer in found if answer is not None), default=-np.inf)
+    require(
+        abs(best - value) <= 1e-9 * (1.0 + abs(value)),
+        f"constrained finds that output, worth {value:.9g}, on neither side {where}.",
+    )
+    for low, high in ((0.0, slope), (slope, np.inf)):
+        answer = _ask_angle(listed, tilt, low, high, False, cells)
+        require(
+            answer is None or not np.array_equal(answer[0], cells),
+            f"constrained returned a banned output {where}, which is open.",
+        )
 
 
 def _check_forbid(listed: Listed, rng: np.random.Generator) -> None:

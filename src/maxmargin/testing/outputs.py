@@ -14,13 +14,15 @@ from maxmargin.structures import (
     ListedLabels,
     MulticlassData,
     PairwiseLabels,
+    ProgramLabels,
     RankingData,
     RelaxedLabels,
+    RelaxedProgramLabels,
     TreeLabels,
     UserData,
 )
-from maxmargin.structures.labels_relaxed import side_size
-from maxmargin.structures.user import Box
+from maxmargin.structures.labels.relaxed import side_size
+from maxmargin.structures.user.data import Box
 from maxmargin.testing.enumerate import labellings
 
 #: Where the outputs come from: example number -> outputs, or one sequence of outputs an example.
@@ -61,6 +63,11 @@ def _of_relaxed_labels(data: RelaxedLabels, i: int) -> np.ndarray:
     twice = np.where(rows >= 0, 2 * rows, -1)
     cells[:, : data.n_labels] = cells[:, side : side + data.n_labels] = twice
     return cells
+
+
+def _of_relaxed_programs(data: RelaxedProgramLabels, i: int) -> np.ndarray:
+    """List the integral outputs only, as those of the other relaxation."""
+    return _boxed([data.with_edges((row == 1).astype(np.float64)) for row in _of_labels(data, i)])
 
 
 def _of_ranking(data: RankingData, i: int) -> np.ndarray:
@@ -117,6 +124,8 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     ListedLabels: _of_labels,
     PairwiseLabels: _of_labels,
     RelaxedLabels: _of_relaxed_labels,
+    ProgramLabels: _of_labels,
+    RelaxedProgramLabels: _of_relaxed_programs,
     RankingData: _of_ranking,
     UserData: _of_user,
 }
@@ -127,7 +136,7 @@ def all_outputs(data: Any, i: int, outputs: OutputSource | None = None) -> np.nd
 
     Parameters
     ----------
-    data : what the structure functions of `maxmargin.generic` take
+    data : what the structure functions of `maxmargin.core.contract` take
     i : int
     outputs : callable, sequence or None
         Where the outputs come from, for structures other than ours: ``outputs(i)`` or

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.generic import provided_by
-from maxmargin.problem import Problem
+from maxmargin.core.contract import provided_by
+from maxmargin.core.problem import Problem
 from maxmargin.solvers import Iteration, Result, Snapshot, Solver, State, run
 from maxmargin.testing._require import require, require_parameters
 from maxmargin.testing.exact import optimum

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.errors import NumbaError
 
-from maxmargin.generic import (
+from maxmargin.core.contract import (
     add_difference,
     difference_potentials,
+    has,
     margin_error,
     maximize,
     n_weights,
@@ -23,15 +24,18 @@ from maxmargin.generic import (
     truths,
     workspace,
 )
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
+from maxmargin.search.direct import Direct
 from maxmargin.solvers import BlockFrankWolfe
 from maxmargin.structures import OwnCost, UserData
-from maxmargin.structures.user import predict_one, same
+from maxmargin.structures.user.data import predict_one, same
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing._require import require
 from maxmargin.testing.listed import check_listed
 from maxmargin.testing.oracles import check_oracles
 from maxmargin.testing.outputs import OutputSource, all_outputs
+
+DIRECT = Direct(1.0, 1.0)
 
 # Of the size of what is summed: far above rounding, far below a mistake.
 TOLERANCE = 1e-9
@@ -87,7 +91,7 @@ def check_structure(
     ----------
     structure : object or NamedTuple
         A structure in plain Python (see `maxmargin.structures.Structure`), with `X` and `Y`; or
-        data for whose type the functions of `maxmargin.generic` are implemented, with `cost`.
+        data for whose type the functions of `maxmargin.core.contract` are implemented, with `cost`.
     X, Y : a few small examples, for a structure in plain Python
     cost : PartCost, WholeCost or a NamedTuple of your own
         For data: the second argument of `maximize` and `output_cost`.
@@ -144,7 +148,7 @@ def check_structure(
 
 
 def _as_data(structure: Any, X: Any, Y: Any, cost: Any) -> tuple[Any, Any]:
-    if isinstance(structure, tuple | UserData):
+    if isinstance(structure, tuple) or has(n_weights, type(structure)):
         own = isinstance(structure, UserData)
         if cost is None and not own:
             raise TypeError("cost must be given with data: what maximize and output_cost take.")
@@ -312,7 +316,7 @@ def _check_compiled(data: Any, cost: Any, n_examples: int, rng: np.random.Genera
     found = []
     for compile in (False, True):
         psi = MarginRescaling().compiled()
-        problem = Problem(data, cost, psi, n_examples, lam=0.1, compile=compile)
+        problem = Problem(data, cost, psi, n_examples, lam=0.1, compile=compile, search=DIRECT)
         try:
             state = solver.start(problem)
             order = np.random.default_rng(0)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._compile import compiled, jitable
-from maxmargin.generic import conjugate, order_value, psi, tilt
+from maxmargin.core.compile import compiled, jitable
+from maxmargin.core.contract import conjugate, order_value, psi, tilt
 from maxmargin.surrogates import Surrogate
 from maxmargin.testing._require import require, require_parameters
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     COSTS,
     RANKING_COSTS,
@@ -16,9 +17,6 @@ from maxmargin.costs import (
     CostMatrix,
     label_tables,
 )
-from maxmargin.estimators.settings import resolve_search
-from maxmargin.estimators.training import Training
-from maxmargin.problem import Problem
 from maxmargin.structures import (
     OwnCost,
     RankingData,
@@ -30,6 +28,8 @@ from maxmargin.structures import (
     ranking_data,
 )
 from maxmargin.surrogates import SURROGATES
+from maxmargin.training.settings import resolve_search
+from maxmargin.training.task import Training
 
 N_LABELS = 3
 LENGTHS = (1, 3, 2, 3)
@@ -137,6 +137,8 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     # On a forest the relaxation is exact, so that the best of all sets is the best there is.
     "multilabel_pairwise": _tiny_labels("pairwise", [(0, 1), (1, 2)]),
     "multilabel_relaxed": _tiny_labels("relaxed", [(0, 1), (1, 2)]),
+    "multilabel_program": _tiny_labels("program", [(0, 1), (0, 2), (1, 2)]),
+    "multilabel_relaxed_program": _tiny_labels("relaxed_program", [(0, 1), (1, 2)]),
     "ranking": _tiny_ranking,
     "user": _tiny_user,
 }
@@ -176,9 +178,9 @@ def fitting_costs(structure: str) -> list[str]:
     if structure == "ranking":
         return list(RANKING_COSTS)
     misfits = {"matrix"} if structure.startswith("multilabel") else {"f1"}
-    if structure in ("multilabel_tree", "multilabel_pairwise", "multilabel_relaxed"):
+    if structure not in ("multilabel", "multilabel_listed"):
         misfits.add("f1")
-    if structure in ("multilabel_pairwise", "multilabel_relaxed"):
+    if structure.endswith(("_pairwise", "_relaxed", "_relaxed_program")):
         misfits.add("zero_one")
     return [name for name in COSTS if name not in misfits]
 

@@ -1,0 +1,1 @@
+"""What everything rests on: compiling, dispatch, the contract, and the problem that solvers see."""

@@ -1,0 +1,59 @@
+"""What rows of features offer: products with weights, and rows added to weights."""
+
+from __future__ import annotations
+
+from maxmargin.core.dispatch import generic
+
+
+@generic
+def add_scores(features, first, n_rows, scale, W, out):
+    """out[t, k] += scale * x_{first+t} . W[:, k] for the first n_rows rows of out.
+
+    W has a row a feature (more rows are not looked at). Two-dimensional on purpose: an index summed
+    from two variables may be negative for all the compiler knows, and is not vectorised.
+    """
+
+
+@generic
+def add_row(features, row, label, scale, W):
+    """W[f, label] += scale * x_row[f] for every feature f."""
+
+
+@generic
+def add_outer(features, row, mass, scale, W):
+    """W[f, k] += scale * x_row[f] * mass[k] for every feature f and label k."""
+
+
+@generic
+def clear_row(features, row, label, W):
+    """W[f, label] = 0 for every feature f that x_row has."""
+
+
+@generic
+def score_few(features, row, labels, place, n_few, W, out):
+    """out[a] = x_row . W[:, labels[place, a]] for a < n_few."""
+
+
+@generic
+def score_rows(features, first, n_rows, scale, w, out):
+    """out[t] = scale * x_{first+t} . w for t < n_rows."""
+
+
+@generic
+def add_combination(features, first, weights, w):
+    """w += sum_t weights[t] x_{first+t}."""
+
+
+@generic
+def row_product(features, row, other):
+    """Return x_row . x_other."""
+
+
+@generic
+def squared_norms(features):
+    """Return |x|^2 of every row. (Python only.)"""
+
+
+@generic
+def row_sizes(features):
+    """Return how many numbers every row has, as floats. (Python only.)"""

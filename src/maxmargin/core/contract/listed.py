@@ -1,0 +1,38 @@
+"""Structures with few outputs, whose features are orthogonal and equally long.
+
+What a solver that needs "listed" asks for besides. Output k is the one cell k, k < n_listed.
+"""
+
+from __future__ import annotations
+
+from maxmargin.core.dispatch import generic, generic_on_two
+
+
+@generic
+def n_listed(data):
+    """Return how many outputs each example has. (Python only.)"""
+
+
+@generic
+def listed_norms(data):
+    """Return |phi(x_i, y)|^2, the same for every y, of each example. (Python only.)"""
+
+
+@generic_on_two
+def list_values(data, cost, i, theta, values, costs):
+    """values[k] = h + g and costs[k] = g of every output k of example i."""
+
+
+@generic
+def few_scores(data, i, outputs, n_few, w, scores):
+    """scores[a] = w . phi(x_i, k) for the outputs k = outputs[i, a], a < n_few."""
+
+
+@generic
+def add_few(data, i, outputs, n_few, mass, scale, w):
+    """w += scale * sum_a mass[a] phi(x_i, outputs[i, a])."""
+
+
+@generic
+def add_listed(data, i, mass, scale, w):
+    """w += scale * sum_k mass[k] phi(x_i, k)."""

@@ -1,0 +1,128 @@
+"""How far rounding can move P(w) and D, and whether the numbers of a problem fit into a float64.
+
+A score w.phi(x_i, y) is a sum of products. However they are ordered, the sum that is computed is
+off by no more than
+
+    EPSILON * (number of terms) * sum_j |w_j phi_j|  <=  EPSILON * terms_i * length_i * |w|,
+
+by Cauchy and Schwarz, where length_i bounds the length of phi(x_i, y) over all y (with what a
+chain counts several times counted so). A loss is the largest psi(h, g), h a difference of two
+scores, and psi rises by at most its steepest slope times h. So with the lengths and terms of all
+examples added up once, the rounding of P(w) follows from |w| alone, without another look at the
+features. The dual is a sum of planes of the same lengths.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.contract import (
+    has,
+    largest_costs,
+    maximize_bounded,
+    score_lengths,
+    steepest_slope,
+)
+
+#: The relative rounding of one operation, half the distance of neighbouring numbers.
+EPSILON = 0.5 * float(np.finfo(np.float64).eps)
+
+#: Largest weights, scores and losses that a run may have to add, multiply and square.
+LARGEST = 1e130
+
+#: What `search.direct` takes for an oracle's own rounding, of a bound above its answer.
+UNTOLD = 1e-12
+
+#: Operations a number goes through besides the sums that are counted.
+FEW = 8.0
+
+
+class Precision(NamedTuple):
+    """What the rounding of a problem's P and D is made of; all sums are means over the examples."""
+
+    n_examples: int
+    n_weights: int
+    n_cells: int  # of all true outputs together
+    lengths: float  # of s_i * steepest slope * |Psi_i|
+    scores: float  # of the same, times the number of terms
+    prices: float  # of s_i * largest cost * its number of terms
+
+    def of_primal(self, w: np.ndarray, value: float) -> float:
+        """Return how far P(w), or R(w), can be from the value computed."""
+        # Where all losses are 0, so is w or every margin is met: there is nothing to round.
+        if not math.isfinite(value) or value == 0.0:
+            return 0.0
+        # Neither |w|^2 lam/2 nor the mean of the losses is above the value.
+        sums = (self.n_examples + self.n_weights + FEW) * abs(value)
+        return EPSILON * (self.scores * _length(w) + self.prices + sums)
+
+    def of_dual(self, w: np.ndarray, dual: float, lam: float, n_sums: float) -> float:
+        """Return how far D can be from the value computed at w.
+
+        ``n_sums`` is how many numbers, one after the other, were added to any one cell of w.
+        """
+        if not math.isfinite(dual):
+            return 0.0
+        length = _length(w)
+        square = lam * length * length
+        sums = (self.n_examples + FEW) * (abs(dual) + square) + self.n_weights * square
+        return EPSILON * (n_sums * self.lengths * length + self.prices + sums)
+
+
+def _length(w: np.ndarray) -> float:
+    return math.sqrt(float(w @ w))
+
+
+def measure(
+    data: Any, cost: Any, surrogate: Any, weight: np.ndarray, sizes: np.ndarray, truths: Any,
+    n_weights: int, lam: float,
+) -> Precision:  # fmt: skip
+    """Return the precision of a problem; refuse numbers that would overflow.
+
+    A type that does not say how long its joint features are is measured by its costs alone.
+    """
+    n = len(sizes)
+    known = score_lengths(data)
+    length, terms = (np.zeros(n), np.zeros(n)) if known is None else known
+    with np.errstate(over="ignore"):
+        prices = largest_costs(cost, sizes, truths)
+    top = float(prices.max(initial=0.0))
+    with np.errstate(all="ignore"):
+        steep = steepest_slope(cost, surrogate, top)
+        check_magnitudes(length, prices, weight, steep, lam)
+    share = weight / n
+    spans = 2.0 * steep * length
+    extra = UNTOLD / EPSILON if has(maximize_bounded, type(data), type(cost)) else 0.0
+    return Precision(
+        n,
+        n_weights,
+        int(sizes.sum()),
+        float(share @ spans),
+        float(share @ (spans * (terms + FEW + extra))),
+        float(share @ (prices * (sizes + FEW + extra))) + extra * float(share.sum()),
+    )
+
+
+def check_magnitudes(
+    length: np.ndarray, prices: np.ndarray, weight: np.ndarray, steep: float, lam: float
+) -> None:
+    """Refuse features, costs and sample weights with which sums or squares would overflow."""
+    n = len(length)
+    # What one step may add to w, and what all losses may add up to at w = 0.
+    for what, sizes in (
+        ("weights", weight * (2.0 * steep * length) / lam),
+        ("losses", weight * prices * n),
+    ):
+        i = int(np.argmax(np.where(np.isnan(sizes), np.inf, sizes)))
+        if sizes[i] <= LARGEST:
+            continue
+        raise ValueError(
+            f"The numbers are too large to train on: example {i} has features of length "
+            f"{length[i]:.3g}, costs up to {prices[i]:.3g} and the sample weight {weight[i]:.3g}, "
+            f"which with C = {1.0 / (lam * n):.3g} make {what} up to {sizes[i]:.3g}; sums and "
+            f"squares are safe up to {LARGEST:g}. Scale the features, the costs or the sample "
+            "weights, or lower C."
+        )

@@ -1,0 +1,99 @@
+"""Outputs and costs of all examples of a data set at given weights.
+
+In fixed chunks of examples, on as many threads as asked for; every example is worked on alone, so
+the number of threads never changes a result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.compile import compiled, jitable
+from maxmargin.core.contract import (
+    maximize,
+    output_cost,
+    output_size,
+    output_sizes,
+    potentials,
+    truths,
+    workspace,
+)
+from maxmargin.core.workers import Workers, cut, small_chunk
+
+
+@jitable
+def predict_examples(
+    data: Any,
+    free: Any,
+    cost: Any,
+    first: int,
+    last: int,
+    w: Any,
+    theta: Any,
+    y: Any,
+    outputs: Any,
+    places: Any,
+    costs: Any,
+) -> None:
+    """Write the best output of examples first..last-1 to outputs[places[i]:].
+
+    ``free`` is a cost only in type: it chooses the oracle and weighs nothing. With room in
+    ``costs``, costs[i] receives the cost of the output found.
+    """
+    for i in range(first, last):
+        potentials(data, i, w, 1.0, theta)
+        maximize(data, free, i, theta, 1.0, 0.0, y, 0)
+        for cell in range(output_size(data, i)):
+            outputs[places[i] + cell] = y[cell]
+        if costs.shape[0] > 0:
+            costs[i] = output_cost(data, cost, i, y, 0)
+
+
+def best_outputs(
+    data: Any, w: np.ndarray, free: Any, cost: Any = None, n_jobs: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best output of every example at w, and what each costs.
+
+    Parameters
+    ----------
+    data : as `Problem` takes it; its true outputs are read for costs only
+    w : array of shape (n_weights,)
+    free : cost that chooses the oracle, such as `costs.tables.free_cost(n_examples, n_labels)`
+    cost : the cost to evaluate; None for none
+    n_jobs : threads
+
+    Returns
+    -------
+    outputs : the cells of all outputs, one output after the other (`output_sizes` says where)
+    costs : array of shape (n_examples,), or (0,) without `cost`
+    """
+    sizes = np.asarray(output_sizes(data), dtype=np.int64)
+    n_examples = len(sizes)
+    places = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    cells = truths(data).dtype
+    outputs = np.zeros(int(places[-1]), dtype=cells)
+    costs = np.zeros(0 if cost is None else n_examples)
+    judge = free if cost is None else cost
+    is_compiled = all(isinstance(part, tuple) for part in (data, free, judge))
+    run = compiled(predict_examples) if is_compiled else predict_examples
+    largest, chunks = int(sizes.max(initial=1)), cut(n_examples, small_chunk(sizes))
+    with Workers(n_jobs if is_compiled else 1) as workers:
+        rooms = [
+            (workspace(data), np.zeros(largest, dtype=cells))
+            for _ in range(workers.n_workers(len(chunks)))
+        ]
+
+        def serve(piece: int, worker: int) -> None:
+            theta, y = rooms[worker]
+            run(data, free, judge, *chunks[piece], w, theta, y, outputs, places, costs)
+
+        workers.share(len(chunks), serve)
+    return outputs, costs
+
+
+def mean_score(costs: np.ndarray, largest: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """Return 1 - the mean of costs / largest costs (0 where nothing can be wrong)."""
+    share = np.divide(costs, largest, out=np.zeros(len(costs)), where=largest > 0)
+    return 1.0 - float(np.average(share, weights=weight))

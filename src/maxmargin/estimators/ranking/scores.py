@@ -1,0 +1,115 @@
+"""How good rankings by score are, in the measure that a cost stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from maxmargin import metrics
+from maxmargin.costs import (
+    AUC,
+    NDCG,
+    RANKING_COSTS,
+    AveragePrecision,
+    NDCGAtK,
+    NDCGPairs,
+    PrecisionAtK,
+)
+
+#: Measures of rankings by name; of those with a k, "@" and the k follow.
+_MEASURES: dict[str, type] = {"average_precision": AveragePrecision, "auc": AUC, "ndcg": NDCG}
+_MEASURES_AT: dict[str, type] = {"ndcg": NDCGAtK, "precision": PrecisionAtK}
+#: What others call them.
+_OTHER_NAMES = {
+    "map": "average_precision",
+    "mean_average_precision": "average_precision",
+    "roc_auc": "auc",
+    "p": "precision",
+}
+MEASURE_NAMES = (*_MEASURES, *(f"{name}@k" for name in _MEASURES_AT))
+
+
+def measure_name(cost: Any) -> str:
+    """Return the name of the measure that a cost stands for.
+
+    Examples
+    --------
+    >>> measure_name(NDCG()), measure_name(NDCGPairs()), measure_name(PrecisionAtK(5))
+    ('ndcg', 'ndcg', 'precision@5')
+    """
+    kind = type(cost)
+    if kind is NDCGPairs:
+        return "ndcg"  # which it bounds
+    for name, own in _MEASURES.items():
+        if kind is own:
+            return name
+    for name, own in _MEASURES_AT.items():
+        if kind is own:
+            return f"{name}@{cost.k}"
+    return "1 - cost"
+
+
+def cost_called(name: str, cost: Any) -> Any:
+    """Return the cost whose measure has a name, with the gains of another; None: there is none.
+
+    Examples
+    --------
+    >>> cost_called("ndcg@3", NDCG(gain="linear"))
+    NDCGAtK(k=3, gain='linear')
+    """
+    stem, at, k = name.partition("@")
+    kind = (_MEASURES_AT if at else _MEASURES).get(stem)
+    if kind is None or (at and not (k.isdecimal() and int(k) > 0)):
+        return None
+    given = {"k": int(k)} if at else {}
+    if stem == "ndcg":
+        given["gain"] = getattr(cost, "gain", kind().gain)
+    return kind(**given)
+
+
+def cost_meant(name: str) -> tuple[str, str] | None:
+    """Return the cost that the name of a measure may mean, in Python and as options; None: none.
+
+    Examples
+    --------
+    >>> cost_meant("ndcg@5"), cost_meant("MAP"), cost_meant("hamming")
+    (('NDCGAtK(k=5)', '--cost ndcg_at_k --k 5'), ("'ap'", '--cost ap'), None)
+    """
+    stem, at, k = name.lower().partition("@")
+    cost = cost_called(f"{_OTHER_NAMES.get(stem, stem)}{at}{k}", None)
+    if cost is None:
+        return None
+    called = next(own for own, kind in RANKING_COSTS.items() if kind is type(cost))
+    if not at:
+        return repr(called), f"--cost {called}"
+    return f"{type(cost).__name__}(k={cost.k})", f"--cost {called} --k {cost.k}"
+
+
+def measure_of(cost: Any, relevant: float) -> Callable[[np.ndarray, np.ndarray], float]:
+    """Return the function (grades, scores) -> measure of one query, nan where there is none.
+
+    The measure is that of `maxmargin.metrics`, which takes tied scores as scikit-learn does. Under
+    a cost of one's own it is 1 - cost, with tied documents in the order given.
+    """
+    if isinstance(cost, AveragePrecision):
+        return lambda grades, scores: metrics.average_precision(grades, scores, relevant=relevant)
+    if isinstance(cost, AUC):
+        return lambda grades, scores: metrics.auc(grades >= relevant, scores)
+    if isinstance(cost, PrecisionAtK):
+        return lambda grades, scores: metrics.precision_at_k(
+            grades, scores, cost.k, relevant=relevant
+        )
+    if isinstance(cost, (NDCG, NDCGAtK, NDCGPairs)):
+        gains = cast(Literal["exponential", "linear"], cost.gain)
+        k = cost.k if isinstance(cost, NDCGAtK) else None
+        return lambda grades, scores: metrics.ndcg(grades, scores, k, gains=gains)
+
+    def one_less_cost(grades: np.ndarray, scores: np.ndarray) -> float:
+        is_relevant = grades >= relevant
+        if is_relevant.all() or not is_relevant.any():
+            return np.nan
+        return 1.0 - cost.value(is_relevant, np.argsort(-scores, kind="stable"))
+
+    return one_less_cost

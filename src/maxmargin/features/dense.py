@@ -1,0 +1,151 @@
+"""Rows of a dense matrix, never copied, never written to.
+
+They may be float32, but are worked with in double precision: said at each product, since a Python
+number times a numpy float32 is a float32, though compiled code makes it a float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.contract import (
+    add_combination,
+    add_outer,
+    add_row,
+    add_scores,
+    clear_row,
+    implements,
+    row_product,
+    row_sizes,
+    score_few,
+    score_rows,
+    squared_norms,
+)
+
+
+class Dense(NamedTuple):
+    """A C-ordered matrix, one row a position."""
+
+    values: Any  # (n_rows, n_columns) float64 or float32
+
+
+@implements(add_scores, Dense)
+def _add_scores_dense(features, first, n_rows, scale, W, out):
+    # Four features at a time: the scores are read and written a quarter as often. Zeros are worth
+    # skipping, pixels and one-hot columns have many.
+    n_columns = features.values.shape[1]
+    for t in range(n_rows):
+        f = 0
+        while f < n_columns:
+            n_found = 0
+            f0 = f1 = f2 = f3 = 0
+            x0 = x1 = x2 = x3 = 0.0
+            while f < n_columns and n_found < 4:
+                x = np.float64(features.values[first + t, f])
+                if x != 0.0:
+                    f0, f1, f2, f3 = f1, f2, f3, f
+                    x0, x1, x2, x3 = x1, x2, x3, scale * x
+                    n_found += 1
+                f += 1
+            for k in range(out.shape[1]):
+                out[t, k] += (x0 * W[f0, k] + x1 * W[f1, k]) + (x2 * W[f2, k] + x3 * W[f3, k])
+
+
+@implements(add_row, Dense)
+def _add_row_dense(features, row, label, scale, W):
+    for f in range(features.values.shape[1]):
+        x = np.float64(features.values[row, f])
+        if x != 0.0:
+            W[f, label] += scale * x
+
+
+@implements(clear_row, Dense)
+def _clear_row_dense(features, row, label, W):
+    for f in range(features.values.shape[1]):
+        W[f, label] = 0.0
+
+
+@implements(add_outer, Dense)
+def _add_outer_dense(features, row, mass, scale, W):
+    for f in range(features.values.shape[1]):
+        x = scale * np.float64(features.values[row, f])
+        if x != 0.0:
+            for k in range(mass.shape[0]):
+                W[f, k] += x * mass[k]
+
+
+@implements(score_few, Dense)
+def _score_few_dense(features, row, labels, place, n_few, W, out):
+    values = features.values
+    n_columns = values.shape[1]
+    n_fours = n_columns - n_columns % 4
+    for a in range(n_few):
+        label = labels[place, a]
+        sum0 = sum1 = sum2 = sum3 = 0.0
+        for f in range(0, n_fours, 4):
+            sum0 += np.float64(values[row, f]) * W[f, label]
+            sum1 += np.float64(values[row, f + 1]) * W[f + 1, label]
+            sum2 += np.float64(values[row, f + 2]) * W[f + 2, label]
+            sum3 += np.float64(values[row, f + 3]) * W[f + 3, label]
+        for f in range(n_fours, n_columns):
+            sum0 += np.float64(values[row, f]) * W[f, label]
+        out[a] = (sum0 + sum1) + (sum2 + sum3)
+
+
+@implements(score_rows, Dense)
+def _score_rows_dense(features, first, n_rows, scale, w, out):
+    # Four sums, so that one addition need not wait for another.
+    values = features.values
+    n_columns = values.shape[1]
+    n_fours = n_columns - n_columns % 4
+    for t in range(n_rows):
+        row = first + t
+        sum0 = sum1 = sum2 = sum3 = 0.0
+        for f in range(0, n_fours, 4):
+            sum0 += np.float64(values[row, f]) * w[f]
+            sum1 += np.float64(values[row, f + 1]) * w[f + 1]
+            sum2 += np.float64(values[row, f + 2]) * w[f + 2]
+            sum3 += np.float64(values[row, f + 3]) * w[f + 3]
+        for f in range(n_fours, n_columns):
+            sum0 += np.float64(values[row, f]) * w[f]
+        out[t] = scale * ((sum0 + sum1) + (sum2 + sum3))
+
+
+@implements(add_combination, Dense)
+def _add_combination_dense(features, first, weights, w):
+    values = features.values
+    for t in range(weights.shape[0]):
+        weight = weights[t]
+        if weight != 0.0:
+            for f in range(values.shape[1]):
+                w[f] += weight * np.float64(values[first + t, f])
+
+
+@implements(row_product, Dense)
+def _row_product_dense(features, row, other):
+    # Four sums, so that one addition need not wait for another. In double precision also where
+    # the features are not.
+    values = features.values
+    n_columns = values.shape[1]
+    n_fours = n_columns - n_columns % 4
+    sum0 = sum1 = sum2 = sum3 = 0.0
+    for f in range(0, n_fours, 4):
+        sum0 += np.float64(values[row, f]) * values[other, f]
+        sum1 += np.float64(values[row, f + 1]) * values[other, f + 1]
+        sum2 += np.float64(values[row, f + 2]) * values[other, f + 2]
+        sum3 += np.float64(values[row, f + 3]) * values[other, f + 3]
+    for f in range(n_fours, n_columns):
+        sum0 += np.float64(values[row, f]) * values[other, f]
+    return (sum0 + sum1) + (sum2 + sum3)
+
+
+@implements(squared_norms, Dense)
+def _squared_norms_dense(features):
+    return np.einsum("ij,ij->i", features.values, features.values, dtype=np.float64)
+
+
+@implements(row_sizes, Dense)
+def _row_sizes_dense(features):
+    return np.full(features.values.shape[0], float(features.values.shape[1]))

@@ -1,0 +1,50 @@
+"""A matrix as the rows that structures read, and what is checked and counted of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.core.contract import row_sizes, squared_norms
+from maxmargin.features.csr import Csr
+from maxmargin.features.dense import Dense
+
+
+def frozen(array: Any, dtype: Any) -> np.ndarray:
+    """Return a read-only C-ordered view of an array (a copy only if order or type must change).
+
+    Compiled code tells writeable from read-only arrays by type. All of ours being read-only, a
+    memory map from joblib compiles nothing anew.
+    """
+    view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
+    view = view[...]
+    view.flags.writeable = False
+    return view
+
+
+def check_labels(labels: Any, n_rows: int, n_labels: int) -> None:
+    """Refuse labels that compiled code, which does not check bounds, must not be given."""
+    labels = np.asarray(labels)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"There must be {n_rows} labels, a row of X each; got {labels.shape}.")
+    if len(labels) and not (labels.min() >= 0 and labels.max() < n_labels):
+        raise ValueError(
+            f"Labels must be encoded as 0 to {n_labels - 1}; got {labels.min()} to {labels.max()}."
+        )
+
+
+def as_features(X: Any) -> Dense | Csr:
+    """Wrap a validated dense matrix or CSR matrix."""
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    if sp.issparse(X):
+        return Csr(frozen(X.data, dtype), frozen(X.indices, np.int32), frozen(X.indptr, np.int64))
+    return Dense(frozen(X, dtype))
+
+
+def row_lengths(features: Dense | Csr) -> tuple[np.ndarray, np.ndarray]:
+    """Return |x| of every row, and how many numbers it has."""
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt(squared_norms(features))
+    return lengths, row_sizes(features)

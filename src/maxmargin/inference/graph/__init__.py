@@ -1,0 +1,1 @@
+"""Pairwise models on general graphs."""

@@ -1,0 +1,275 @@
+"""Maximum flow and minimum cut, by Dinic's blocking flows.
+
+A network has no source and no sink of its own: each node has an excess, what it is given (> 0) or
+can take up (< 0), and the flow carries as much as it can from the former to the latter. So the two
+terminals of a cut problem cost no arcs, and a network with a source and a sink is one in which two
+nodes have an excess.
+
+The arcs lie node by node: those that leave v at start[v]..start[v + 1] - 1, each with the node it
+leads to (`head`), the arc back (`mate`) and what it can still carry (`residual`).
+
+Floating-point capacities do no harm: an augmentation takes the residual of at least one arc or
+node to exactly 0, so a phase ends, and distances from the sources grow with each phase whatever
+was rounded, so there are at most as many phases as nodes.
+
+On the doubled networks of roof duality (up to 318 nodes and 50 000 arcs, measured once) the first
+phase of FIFO push-relabel alone took between half and twice as long. It was faster on the smaller
+ones, but leaves a preflow, where `roof_duality` needs a flow to settle ties.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maxmargin.core.compile import kernel
+
+__all__ = ["Cut", "FlowNetwork", "FlowRoom", "flow_room", "max_flow", "min_cut"]
+
+
+class FlowNetwork(NamedTuple):
+    """Arcs by node, and what each may carry; arrays may be longer than the network in them.
+
+    Attributes
+    ----------
+    start : int64 array of shape (n + 1,)
+    head, mate : int32 arrays of shape (n_arcs,)
+    residual : float64 array of shape (n_arcs,)
+        Finite and >= 0. Overwritten by `max_flow`.
+    excess : float64 array of shape (n,)
+        Finite. Overwritten by `max_flow`.
+    """
+
+    start: npt.NDArray[np.int64]
+    head: npt.NDArray[np.int32]
+    mate: npt.NDArray[np.int32]
+    residual: npt.NDArray[np.float64]
+    excess: npt.NDArray[np.float64]
+
+
+class FlowRoom(NamedTuple):
+    """Workspace of `max_flow`: `level` is an answer, the rest is scratch; one entry a node."""
+
+    level: npt.NDArray[np.int32]
+    queue: npt.NDArray[np.int32]
+    current: npt.NDArray[np.int64]
+    path: npt.NDArray[np.int32]
+
+
+def flow_room(n_nodes: int) -> FlowRoom:
+    """Return the workspace for networks of up to so many nodes."""
+    return FlowRoom(
+        np.empty(n_nodes, dtype=np.int32),
+        np.empty(n_nodes, dtype=np.int32),
+        np.empty(n_nodes, dtype=np.int64),
+        np.empty(n_nodes, dtype=np.int32),
+    )
+
+
+@kernel
+def max_flow(n_nodes, network, room):
+    """Send as much as possible from positive to negative excess; return how much that is.
+
+    `network.residual` and `network.excess` become what is left. Afterwards room.level[v] >= 0
+    marks the nodes that remaining excess could still reach: the smallest source side of a minimum
+    cut, so that every arc which leaves it is full, and every excess outside it is <= 0.
+    """
+    total = 0.0
+    while _set_levels(n_nodes, network, room):
+        for v in range(n_nodes):
+            room.current[v] = network.start[v]
+        for v in range(n_nodes):
+            if network.excess[v] < 0.0 and room.level[v] > 0:
+                total += _fill_from_behind(v, network, room)
+    return total
+
+
+@kernel
+def _set_levels(n_nodes, network, room):
+    """Set level[v] to the distance from the nearest excess, -1 if there is none; any sink reached?
+
+    Breadth first, over arcs with something left, until no node is left to be reached.
+    """
+    start, head, residual, excess = (
+        network.start,
+        network.head,
+        network.residual,
+        network.excess,
+    )
+    level, queue = room.level, room.queue
+    n_seen = 0
+    for v in range(n_nodes):
+        if excess[v] > 0.0:
+            level[v] = 0
+            queue[n_seen] = v
+            n_seen += 1
+        else:
+            level[v] = -1
+    reached = False
+    n_done = 0
+    while n_done < n_seen and n_seen < n_nodes:
+        v = queue[n_done]
+        n_done += 1
+        for i in range(start[v], start[v + 1]):
+            w = head[i]
+            if level[w] < 0 and residual[i] > 0.0:
+                level[w] = level[v] + 1
+                reached = reached or excess[w] < 0.0
+                queue[n_seen] = w
+                n_seen += 1
+    return reached
+
+
+@kernel
+def _fill_from_behind(sink, network, room):
+    """Bring flow to one node along arcs that go up one level, until it is full or cut off.
+
+    Depth first and against the arcs, from the sink to a node of level 0: path[d] is the arc to the
+    node at depth d from the one at depth d + 1. Nodes that lead nowhere leave the phase: level -1.
+    """
+    start, head, mate, residual, excess = network
+    level, current, path = room.level, room.current, room.path
+    total = 0.0
+    depth = 0
+    v = sink
+    while True:
+        if level[v] == 0:
+            push = min(-excess[sink], excess[v])
+            for d in range(depth):
+                push = min(push, residual[path[d]])
+            total += push
+            excess[sink] += push
+            excess[v] -= push
+            if excess[v] == 0.0:
+                level[v] = -1
+            full = depth - 1
+            for d in range(depth - 1, -1, -1):
+                arc = path[d]
+                residual[arc] -= push
+                residual[mate[arc]] += push
+                if residual[arc] == 0.0:
+                    full = d
+            if excess[sink] == 0.0:
+                return total
+            # Go on from the node before the first full arc, or before the empty source.
+            depth = full
+            v = head[path[depth]]
+        i = current[v]
+        end = start[v + 1]
+        while i < end and not (level[head[i]] == level[v] - 1 and residual[mate[i]] > 0.0):
+            i += 1
+        current[v] = i
+        if i < end:
+            path[depth] = mate[i]
+            depth += 1
+            v = head[i]
+        else:
+            level[v] = -1
+            if depth == 0:
+                return total
+            depth -= 1
+            v = head[path[depth]]
+
+
+class Cut(NamedTuple):
+    """A minimum cut.
+
+    Attributes
+    ----------
+    value : float
+        Its capacity, which is the maximum flow.
+    source_side : bool array of shape (n_nodes,)
+        The nodes on the side of the source: of all minimum cuts, the smallest such side.
+    """
+
+    value: float
+    source_side: npt.NDArray[np.bool_]
+
+
+def min_cut(
+    n_nodes: int, arcs: npt.ArrayLike, capacity: npt.ArrayLike, source: int, sink: int
+) -> Cut:
+    """Return the minimum cut between two nodes of a directed network.
+
+    Parameters
+    ----------
+    n_nodes : int
+    arcs : array-like of int of shape (n_arcs, 2)
+        From where, to where. Parallel and opposite arcs are welcome; loops carry nothing.
+    capacity : array-like of shape (n_arcs,)
+        Finite and >= 0.
+    source, sink : int
+        Two different nodes.
+
+    Examples
+    --------
+    >>> from maxmargin.inference.graph.maxflow import min_cut
+    >>> cut = min_cut(4, [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [3, 2, 2, 1, 9], 0, 3)
+    >>> cut.value
+    5.0
+    >>> cut.source_side
+    array([ True, False, False, False])
+    """
+    ends, limits = _check_arcs(n_nodes, arcs, capacity)
+    for name, node in (("source", source), ("sink", sink)):
+        if not 0 <= node < n_nodes:
+            raise ValueError(f"{name} is {node}; expected a node from 0 to {n_nodes - 1}.")
+    if source == sink:
+        raise ValueError(f"source and sink are both {source}; expected two different nodes.")
+    network = _network(n_nodes, ends, limits)
+    # No more than its arcs can carry passes a terminal.
+    network.excess[source] = limits[ends[:, 0] == source].sum()
+    network.excess[sink] = -limits[ends[:, 1] == sink].sum()
+    room = flow_room(n_nodes)
+    value = max_flow(n_nodes, network, room)
+    side = room.level >= 0
+    side[source] = True  # also where nothing is left to send
+    return Cut(float(value), side)
+
+
+def _network(
+    n_nodes: int, ends: npt.NDArray[np.int64], limits: npt.NDArray[np.float64]
+) -> FlowNetwork:
+    """Lay out the arcs and, for each, one back that is empty so far."""
+    n_arcs = len(ends)
+    tails = ends.T.ravel()
+    order = np.argsort(tails, kind="stable")
+    place = np.empty(2 * n_arcs, dtype=np.int64)
+    place[order] = np.arange(2 * n_arcs)
+    start = np.zeros(n_nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(tails, minlength=n_nodes), out=start[1:])
+    return FlowNetwork(
+        start,
+        ends[:, ::-1].T.ravel()[order].astype(np.int32),
+        np.roll(place, n_arcs)[order].astype(np.int32),
+        np.concatenate([limits, np.zeros(n_arcs)])[order],
+        np.zeros(n_nodes),
+    )
+
+
+def _check_arcs(
+    n_nodes: int, arcs: Any, capacity: Any
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return arcs and capacities without the loops."""
+    ends = np.asarray(arcs)
+    if ends.size == 0:
+        ends = np.empty((0, 2), dtype=np.int64)
+    if ends.ndim != 2 or ends.shape[1] != 2:
+        raise ValueError(f"arcs must have shape (n_arcs, 2), got {ends.shape}.")
+    if ends.dtype.kind not in "iu":
+        raise TypeError(f"arcs must hold integer nodes, got dtype {ends.dtype}.")
+    bad = ((ends < 0) | (ends >= n_nodes)).any(axis=1)
+    if bad.any():
+        e = int(np.argmax(bad))
+        raise ValueError(f"arcs[{e}] is {ends[e].tolist()}; expected nodes 0 to {n_nodes - 1}.")
+    limits = np.asarray(capacity, dtype=np.float64)
+    if limits.shape != (len(ends),):
+        raise ValueError(f"capacity has shape {limits.shape}; expected ({len(ends)},), one an arc.")
+    bad = ~((limits >= 0.0) & (limits < np.inf))
+    if bad.any():
+        e = int(np.argmax(bad))
+        raise ValueError(f"capacity[{e}] is {limits[e]}; expected a finite number >= 0.")
+    proper = ends[:, 0] != ends[:, 1]
+    return ends[proper].astype(np.int64), limits[proper]

@@ -1,0 +1,130 @@
+"""Label sequences of any type as integer codes, and the pieces between unknown labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.inputs.labels import Labels
+from maxmargin.inputs.sequences import as_sequences, naming
+
+UNKNOWN = -1
+
+
+def flatten_labels(
+    Y: Any, offsets: np.ndarray, name: str = "Y", other: str = "X", optional: bool = False
+) -> list[Any]:
+    """Return the labels of all sequences in one list.
+
+    Refuses what does not have a label a position. With `optional`, a sequence may be None, which
+    stands for unknown labels throughout.
+    """
+    sequences = as_sequences(name, Y)
+    if len(sequences) != len(offsets) - 1:
+        raise ValueError(
+            f"{name} has {len(sequences)} sequences but {other} has {len(offsets) - 1}."
+        )
+    flat: list[Any] = []
+    for i, (labels, length) in enumerate(zip(sequences, np.diff(offsets).tolist(), strict=True)):
+        if labels is None and optional:
+            flat.extend([None] * length)
+            continue
+        if isinstance(labels, (str, bytes, dict)) or not hasattr(labels, "__len__"):
+            raise TypeError(f"{name}[{i}] must be a sequence of labels, got {labels!r}.")
+        if len(labels) != length:
+            raise ValueError(
+                f"{name}[{i}] has {len(labels)} labels but {other}[{i}] has {length} positions."
+            )
+        flat.extend(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    return flat
+
+
+def learn_labels(flat: list[Any], offsets: np.ndarray, classes: Any = None) -> Labels:
+    """Return the labels there are: those named by `classes`, or the known ones of Y, sorted.
+
+    Examples
+    --------
+    >>> learn_labels(["b", None, "a", "b"], np.array([0, 4])).classes
+    array(['a', 'b'], dtype='<U1')
+    """
+    rows = _known_rows(flat, {})
+    if classes is None and not rows:
+        raise ValueError("Y has no known label.")
+    name = naming("Y", offsets)
+    labels = Labels.learn([flat[row] for row in rows], classes, lambda i: name(rows[i]))
+    if len(labels) < 2:
+        raise ValueError(
+            f"There is one label only, {labels.classes.tolist()[0]!r}; at least two are needed "
+            "(None and -1 mean unknown; the parameter classes may name labels that do not occur)."
+        )
+    return labels
+
+
+def encode(flat: list[Any], offsets: np.ndarray, labels: Labels, name: str = "Y") -> np.ndarray:
+    """Return labels as places in the classes, -1 where unknown (None, or -1 if that is no class).
+
+    Examples
+    --------
+    >>> encode(["b", None, "a"], np.array([0, 3]), Labels(["a", "b"]))
+    array([ 1, -1,  0], dtype=int32)
+    """
+    rows = _known_rows(flat, labels.index)
+    says = naming(name, offsets)
+    codes = np.full(len(flat), UNKNOWN, dtype=np.int32)
+    codes[rows] = labels.encode([flat[row] for row in rows], lambda i: says(rows[i]))
+    return codes
+
+
+def _known_rows(flat: list[Any], index: Mapping[Any, int]) -> list[int]:
+    # The string "-1" is a label like any other, and so is -1 where the classes name it.
+    if UNKNOWN in index:
+        return [row for row, label in enumerate(flat) if label is not None]
+    return [
+        row
+        for row, label in enumerate(flat)
+        if isinstance(label, str)  # first, since most labels are
+        or not (label is None or (isinstance(label, Real) and label == UNKNOWN))
+    ]
+
+
+class Pieces(NamedTuple):
+    """The runs of known labels.
+
+    ``rows`` are the stacked rows they are made of. Piece p is rows[offsets[p]:offsets[p + 1]],
+    comes from sequence sample[p], and borders[p] tells whether it begins and ends where that does.
+    """
+
+    rows: np.ndarray
+    offsets: np.ndarray
+    sample: np.ndarray
+    borders: np.ndarray
+
+
+def cut(codes: np.ndarray, offsets: np.ndarray) -> Pieces:
+    """Cut sequences at their unknown labels. A sequence without a known label leaves no piece.
+
+    Examples
+    --------
+    >>> pieces = cut(np.array([0, 1, -1, 1, -1]), np.array([0, 4, 5]))
+    >>> pieces.offsets, pieces.sample
+    (array([0, 2, 3]), array([0, 0]))
+    >>> pieces.borders
+    array([[1, 0],
+           [0, 1]], dtype=int8)
+    """
+    n = len(codes)
+    known = codes >= 0
+    begins, ends = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    begins[offsets[:-1]] = True
+    ends[offsets[1:] - 1] = True
+    firsts = np.flatnonzero(known & (begins | ~np.roll(known, 1)))
+    lasts = np.flatnonzero(known & (ends | ~np.roll(known, -1)))
+    return Pieces(
+        rows=np.flatnonzero(known),
+        offsets=np.concatenate([[0], np.cumsum(lasts - firsts + 1)]).astype(np.int64),
+        sample=np.searchsorted(offsets, firsts, side="right") - 1,
+        borders=np.stack([begins[firsts], ends[lasts]], axis=1).astype(np.int8),
+    )

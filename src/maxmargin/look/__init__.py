@@ -1,0 +1,1 @@
+"""What pictures show, as data: examples, points, scenes."""

@@ -1,0 +1,7 @@
+"""The convex hull search, and what it rests on."""
+
+from __future__ import annotations
+
+from maxmargin.search.hull.climb import ConvexHull
+
+__all__ = ["ConvexHull"]

@@ -1,0 +1,1 @@
+"""Searches of the literature that the convex hull search is held against."""

@@ -1,0 +1,1 @@
+"""Dual ascent over one block of planes per example."""

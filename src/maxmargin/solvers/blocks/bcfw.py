@@ -1,0 +1,220 @@
+"""Block-coordinate Frank-Wolfe over each example's active planes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.averaging import run_strides
+from maxmargin.solvers.blocks.dual import (
+    ACTIVE,
+    PAIRWISE,
+    PLAIN,
+    Bench,
+    Blocks,
+    bench_for,
+    dual_value,
+    make_room,
+    new_blocks,
+    normalize,
+    primal_weights,
+    sharpen_blocks,
+    visit_blocks,
+)
+from maxmargin.solvers.contract import Progress, Solver, State
+
+_KINDS = {"plain": PLAIN, "pairwise": PAIRWISE, "active": ACTIVE}
+_SAMPLINGS = ("shuffle", "gap")
+
+
+class BlockState(State):
+    """The dual blocks, w = their sum, and a mean of recent w if asked for."""
+
+    def __init__(self, w: np.ndarray, blocks: Blocks) -> None:
+        self.w = w
+        self.blocks = blocks
+        self.bench: Bench = bench_for(blocks)
+        self.n_passes = 0
+        self.w_mean = np.zeros(0)
+
+    def replace_blocks(self, blocks: Blocks) -> None:
+        """Take over blocks that have more room."""
+        if blocks is not self.blocks:
+            self.blocks = blocks
+            self.bench = bench_for(blocks)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the state as arrays."""
+        fields = {f"blocks.{name}": array for name, array in self.blocks._asdict().items()}
+        own = {"w": self.w, "w_mean": self.w_mean, "n_passes": np.array(self.n_passes)}
+        return own | fields
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> BlockState:
+        """Make the state that `arrays` was called on."""
+        blocks = Blocks(*(arrays[f"blocks.{name}"].copy() for name in Blocks._fields))
+        state = cls(arrays["w"].copy(), blocks)
+        state.n_passes = int(arrays["n_passes"])
+        state.w_mean = arrays["w_mean"].copy()
+        return state
+
+
+#: Most visits of one example a pass, under gap sampling: each needs room for one more plane.
+MOST_VISITS = 8
+
+
+def _at_most(most: int, order: np.ndarray) -> np.ndarray:
+    """Leave out what stands in `order` more than so often."""
+    by_example = np.argsort(order, kind="stable")
+    examples = order[by_example]
+    earlier = np.arange(len(order)) - np.searchsorted(examples, examples)
+    return order[np.sort(by_example[earlier < most])]
+
+
+@dataclass(frozen=True)
+class BlockFrankWolfe(Solver):
+    """Block-coordinate Frank-Wolfe: one example at a time, its planes kept.
+
+    Maximises the dual D; every visit asks the oracle for the most violating output of one example,
+    adds its plane to the example's block and improves the block.
+
+    Parameters
+    ----------
+    step : {"active", "pairwise", "plain"}
+        "active" solves the block over all its planes; "pairwise" moves mass from the worst active
+        plane to the new one; "plain" is the textbook step, slow near the optimum.
+    sampling : {"shuffle", "gap"}
+        "shuffle" visits every example once a pass, in random order; "gap" draws examples in
+        proportion to their last known gaps.
+    cache : int
+        Passes over the planes at hand, without the oracle, after each pass with it. Such passes are
+        cheaper and get as far; the dearer the oracle, the more of them pay.
+    average : bool
+        Report a mean of the iterates within the last few passes. Its primal is lower than that of
+        the last iterate, which is the best for the block visited last and worse for the others.
+    max_steps : int
+        Most pairwise steps a visit, for "active".
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import BlockFrankWolfe
+    >>> BlockFrankWolfe(step="pairwise", cache=0).step
+    'pairwise'
+    """
+
+    step: str = "active"
+    sampling: str = "shuffle"
+    cache: int = 2
+    average: bool = True
+    max_steps: int = 10
+
+    name: ClassVar[str] = "bcfw"
+    state_class: ClassVar[type[State]] = BlockState
+    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+
+    def __post_init__(self) -> None:
+        if self.step not in _KINDS:
+            raise ValueError(
+                f"BlockFrankWolfe: step must be one of {list(_KINDS)}, got {self.step!r}."
+            )
+        if self.sampling not in _SAMPLINGS:
+            raise ValueError(
+                f"BlockFrankWolfe: sampling must be one of {list(_SAMPLINGS)}, got "
+                f"{self.sampling!r}."
+            )
+        if self.cache < 0 or self.max_steps < 1:
+            raise ValueError("BlockFrankWolfe: cache must be >= 0 and max_steps >= 1.")
+
+    def start(self, problem: Problem, w: np.ndarray | None = None) -> BlockState:
+        """Start at w = 0. Given weights, each block also gets the plane they violate most."""
+        state = BlockState(np.zeros(problem.n_weights), new_blocks(problem))
+        if w is not None:
+            everyone = np.arange(problem.n_examples)
+            self._visit(problem, state, everyone, ask=True, w=w.copy(), max_steps=0)
+        return state
+
+    def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
+        """Visit as many examples as there are, then go over the planes at hand."""
+        state = cast(BlockState, state)
+        n = problem.n_examples
+        estimate = self._visit(problem, state, self._order(state, n, rng), ask=True) / n
+        for _ in range(self.cache):
+            self._visit(problem, state, rng.permutation(n), ask=False)
+        if self.sampling == "gap":
+            # Drawn with replacement: the sum says little, the last known gaps say more.
+            estimate = float(state.blocks.gap.sum()) / n
+        state.n_passes += 1
+        return Progress(dual_value(problem, state.blocks, state.w), estimate)
+
+    def _order(self, state: BlockState, n: int, rng: np.random.Generator) -> np.ndarray:
+        gap = state.blocks.gap
+        # Known gaps go stale: every fifth pass looks at everyone again.
+        if self.sampling == "shuffle" or state.n_passes % 5 == 0 or not gap.sum() > 0.0:
+            return rng.permutation(n)
+        return _at_most(MOST_VISITS, rng.choice(n, size=n, p=gap / gap.sum()))
+
+    def _visit(
+        self,
+        problem: Problem,
+        state: BlockState,
+        order: np.ndarray,
+        ask: bool,
+        w: np.ndarray | None = None,
+        max_steps: int | None = None,
+    ) -> float:
+        visits = np.bincount(order, minlength=problem.n_examples)
+        if ask:
+            state.replace_blocks(make_room(problem, state.blocks, visits))
+        run = problem.bind(visit_blocks)
+        inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
+        weights = state.w if w is None else w
+        steps = self.max_steps if max_steps is None else max_steps
+        kind = _KINDS[self.step] if steps else ACTIVE
+        bends = steps > 0 and not problem.is_linear
+        mean = state.w_mean if self.average and w is None else None
+
+        def call(first: int, last: int, total: float) -> float:
+            return run(
+                problem.view, order, first, last, inv_lam_n, kind, steps, ask, bends,
+                weights, state.blocks, state.bench, problem.desk(), total,
+            )  # fmt: skip
+
+        total, mean = run_strides(problem, call, len(order), weights, mean)
+        if mean is not None:
+            state.w_mean = mean
+        return total
+
+    def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
+        """Return the mean of recent iterates, or the last one."""
+        state = cast(BlockState, state)
+        dual = dual_value(problem, state.blocks, state.w)
+        return [(state.w_mean if len(state.w_mean) else state.w, dual)]
+
+    def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
+        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        state = cast(BlockState, state)
+        # Every visit adds to w: errors of either sign, which go as the root of their number.
+        n_visits = problem.n_examples * (state.n_passes + 1) * (self.cache + 1)
+        return problem.precision.of_dual(state.w, dual, problem.lam, 10.0 * math.sqrt(n_visits))
+
+    def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
+        """Sum the dual anew; return D and its rounding."""
+        return sharpen_blocks(problem, cast(BlockState, state))
+
+    def adapt(self, problem: Problem, state: State, lam: float) -> None:
+        """Keep the coefficients; w = sum of blocks is in inverse proportion to lam."""
+        state = cast(BlockState, state)
+        self.repair(problem, state)
+        state.n_passes = 0
+        state.blocks.gap[:] = np.inf
+
+    def repair(self, problem: Problem, state: State) -> None:
+        """Let the coefficients of each block sum to 1, and w be the sum of blocks."""
+        state = cast(BlockState, state)
+        normalize(state.blocks)
+        state.w = primal_weights(problem, state.blocks)
+        state.w_mean = np.zeros(0)

@@ -1,0 +1,1 @@
+"""Cutting planes: a master programme over planes below the risk."""

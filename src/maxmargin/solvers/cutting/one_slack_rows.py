@@ -1,0 +1,157 @@
+"""The one-slack cutting plane where w must also keep some rows on their side.
+
+    min_w  lam/2 |w|^2 + R(w)    subject to  z_i.w >= 1  for all rows of `problem.rows`.
+
+The master knows the rows that were missed so far, so its value is a lower bound whichever those
+are. All rows are looked at only when the gap of the problem that the master knows is smaller than
+that of the whole one: that is one product a row, where a pass is two a sample. Weights of which a
+row has the margin m, 0 < m < 1, are, divided by m, weights that miss none: an upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+
+from maxmargin.core.problem import Primal, Problem
+from maxmargin.solvers.contract import Progress, State
+from maxmargin.solvers.cutting.one_slack import OneSlack, OneSlackState
+from maxmargin.solvers.cutting.planes import Plane, risk_plane, zero_plane
+from maxmargin.solvers.cutting.rows_qp import solve_with_rows
+
+#: Rows that one look gives to the master, the most missed ones.
+N_ROWS = 50
+#: A row is met if it is missed by no more than this.
+MET = 1e-9
+#: Look at all rows when the gap as the master knows it is this share of the certified one.
+SHRINKAGE = 0.7
+
+
+class OneSlackRowsState(OneSlackState):
+    """What `OneSlackState` has, where ``row`` is the number of a row and -1 for planes; and
+
+    ``upper``, at ``best``: the lowest objective since the master last got rows, which may miss
+    others; ``primal``, at ``kept``: the lowest at weights that miss none; ``is_kept``: whether w
+    misses none.
+    """
+
+    def __init__(self, w: np.ndarray) -> None:
+        super().__init__(w, zero_plane(len(w)))
+        self.row = np.full(1, -1, dtype=np.int64)
+        self.kept = w
+        self.primal = math.inf
+        self.is_kept = True
+
+    def add(self, new: Plane, row: int = -1) -> None:
+        """Add a plane, or a row."""
+        super().add(new)
+        self.row = np.append(self.row, row)
+
+    def forget(self) -> None:
+        """Drop planes and rows that have been idle for long."""
+        kept = self.in_memory()
+        super().forget()
+        self.row = self.row[kept]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the state as arrays."""
+        numbers = np.array([self.primal, float(self.is_kept)])
+        own = {"row": self.row, "kept": self.kept, "numbers": numbers}
+        return super().arrays() | own
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> OneSlackRowsState:
+        """Make the state that `arrays` was called on."""
+        plain = OneSlackState.from_arrays(arrays)
+        state = cls(plain.w)
+        state.__dict__.update(plain.__dict__)
+        state.row, state.kept = arrays["row"].copy(), arrays["kept"].copy()
+        state.primal, state.is_kept = float(arrays["numbers"][0]), bool(arrays["numbers"][1])
+        return state
+
+
+@dataclass(frozen=True)
+class OneSlackRows(OneSlack):
+    """One-slack cutting plane whose weights keep the rows of `problem.rows` on their side.
+
+    Every result keeps all of them, wherever a run stops: it begins at weights that do. Not for the
+    user to choose: `RankingSVM(approximate=True)` does.
+    """
+
+    name: ClassVar[str] = "one_slack"
+    state_class: ClassVar[type[State]] = OneSlackRowsState
+
+    def start(self, problem: Problem, w: np.ndarray | None = None) -> OneSlackRowsState:
+        """Start at the weights that the rows come with; others may miss some."""
+        return OneSlackRowsState(problem.rows.start.copy())
+
+    def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
+        """Add the plane at w, move w to the new master's solution, and look at rows if it is time.
+
+        An interrupt leaves at worst a plane without a coefficient.
+        """
+        state = cast(OneSlackRowsState, state)
+        w = state.w
+        risk, plane = risk_plane(problem, w)
+        primal = problem.regularized(risk, w).value
+        if state.is_kept and primal < state.primal:
+            state.primal, state.kept = primal, w
+        self._compare(state, w, primal)
+        state.add(plane)
+        self._solve_master(problem, state)
+        self._turn_inwards(state)
+        state.is_kept = False
+        if state.upper - state.lower <= SHRINKAGE * (state.primal - state.lower):
+            self._look_at_rows(problem, state)
+        return Progress(dual=state.lower, primal=state.primal, w=state.kept)
+
+    def _look_at_rows(self, problem: Problem, state: OneSlackRowsState) -> None:
+        """Give the master the rows that are missed most; bring the best w to where none is."""
+        margins = problem.rows.margins(state.best)
+        least = float(margins.min())
+        if least >= 1.0 - MET:
+            state.primal, state.kept = state.upper, state.best
+            return
+        new = np.setdiff1d(np.flatnonzero(margins < 1.0 - MET), state.row)
+        if len(new):
+            for i in new[np.argsort(margins[new], kind="stable")[:N_ROWS]]:
+                state.add(Plane(1.0, -problem.rows.signed(i), 0.0), row=int(i))
+            # Other weights are compared from now on: those before may miss the new rows.
+            state.upper, state.share = math.inf, 1.0
+            self._solve_master(problem, state)
+        if least > 0.0:
+            moved = state.best / least
+            if problem.regularized(Primal(0.0, 0.0), moved).value < state.primal:
+                state.w, state.is_kept = moved, True
+
+    def _solve_master(self, problem: Problem, state: OneSlackState) -> None:
+        """Replace alpha, w and lower by the master's solution, a tenth of the gap sharp."""
+        state = cast(OneSlackRowsState, state)
+        gap = min(state.upper, state.primal) - state.lower
+        tol = 0.1 * gap if 0.0 < gap < math.inf else 0.0
+        alpha = state.alpha
+        solve_with_rows(state.gram, state.offset, problem.lam, alpha, state.row >= 0, tol)
+        state.w = state.planes.combine(alpha) / -problem.lam
+        lower = float(state.offset @ alpha) - 0.5 * problem.lam * float(state.w @ state.w)
+        state.idle = np.where(alpha > 0.0, 0, state.idle + 1)
+        if lower > state.lower:
+            noise = self._noise(problem, state, alpha, state.w, lower)
+            # Weights that miss rows by as much as is let pass may be better than the best.
+            missed = MET * float(alpha[state.row >= 0].sum())
+            state.lower, state.lower_noise = lower, noise + missed
+
+    def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
+        """Return the best weights that miss no row."""
+        state = cast(OneSlackRowsState, state)
+        return [(state.kept, state.lower)]
+
+    def adapt(self, problem: Problem, state: State, lam: float) -> None:
+        """Keep the planes and rows, whatever lam is, and begin at weights that miss no row."""
+        state = cast(OneSlackRowsState, state)
+        state.upper, state.primal, state.lower, state.share = math.inf, math.inf, 0.0, 1.0
+        state.lower_noise = 0.0
+        self._solve_master(problem, state)
+        state.w, state.is_kept = state.kept, True

@@ -1,0 +1,1 @@
+"""Dual ascent over lists of all outputs."""

@@ -1,0 +1,314 @@
+"""Dual coordinate ascent for few outputs: every block solved exactly, by a projection.
+
+Where the outputs of an example can be listed and their features are orthogonal and equally long
+(classes), the block of example i is the projection of a point onto the simplex:
+
+    alpha_i <- argmin_{alpha in simplex} | alpha - (alpha_i + v_i / A_i) |^2,
+
+v_i the values h + g of all outputs and A_i = s_i |phi(x_i)|^2 / (lam n). This is the Crammer-Singer
+block problem, solved in a few sweeps over its K numbers. It is that of margin rescaling; for other
+surrogates, whose planes have other slopes than 1, sdca_planes.py has the passes.
+
+Near the optimum most blocks are still and the others move between two or three outputs. So after
+each pass over everything, the moving blocks are gone over again with these outputs alone, which
+costs neither the scores nor the updates of the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
+    add_few,
+    add_listed,
+    few_scores,
+    list_values,
+    output_cost,
+    potentials,
+)
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.averaging import run_strides
+from maxmargin.solvers.contract import Progress, Solver, State
+from maxmargin.solvers.listed.dual import (
+    ListedState,
+    blocks_of,
+    dual_value,
+    mend_state,
+    new_state,
+    sum_weights,
+)
+from maxmargin.solvers.listed.sdca_planes import planes_pass, sheet_for
+
+#: Outputs without mass stay active if they would have some, were their value larger by this.
+NEAR = 0.3
+
+#: A block moves while its gap is above this share of the mean; the moving ones are gone over until
+#: the sum of their gaps is below that share of what it was.
+STILL, ENOUGH = 0.01, 0.1
+
+
+@jitable
+def threshold(z: Any, n: int, truth: int) -> float:
+    """Return tau with sum_k max(z[k] - tau, floor_k) = 0 by Michelot's shrinking active sets.
+
+    The floor is -1 at ``truth`` and 0 elsewhere; without a truth (-1) the sum is to be 1. Some z
+    should be of the order of 1 at most; the others may be as low as -inf.
+    """
+    # No coefficient is above 1: a first bound from below.
+    tau = -np.inf
+    for k in range(n):
+        tau = max(tau, z[k] if k == truth else z[k] - 1.0)
+    n_before = n + 1
+    for _ in range(n):
+        excess = 0.0 if truth >= 0 and z[truth] - tau > -1.0 else -1.0
+        n_above = 0
+        for k in range(n):
+            over = z[k] - tau
+            if over > (-1.0 if k == truth else 0.0):
+                excess += over
+                n_above += 1
+        if n_above == 0 or n_above >= n_before:
+            break
+        n_before = n_above
+        tau += excess / n_above
+    return tau
+
+
+@jitable
+def whole_pass(
+    problem: Any,
+    order: Any,
+    first: int,
+    last: int,
+    inv_lam_n: float,
+    w: Any,
+    blocks: Any,
+    desk: Any,
+    total: float,
+) -> float:
+    """Solve the blocks order[first:last], one after the other; add their gaps to ``total``.
+
+    Notes the active outputs of each.
+    """
+    beta, active, n_active = blocks.beta, blocks.active, blocks.n_active
+    values, costs, change = blocks.room[0], blocks.room[1], blocks.room[2]
+    n_outputs = beta.shape[1]
+    for visit in range(first, last):
+        i = order[visit]
+        truth = blocks.truths[i]
+        weight = problem.weight[i]
+        potentials(problem.data, i, w, 1.0, desk.theta)
+        list_values(problem.data, problem.cost, i, desk.theta, values, costs)
+        top, best, mean = values[0], 0, 0.0
+        for k in range(n_outputs):
+            mean += beta[i, k] * values[k]  # the truth's value is zero
+            if values[k] > top:
+                top, best = values[k], k
+        gap = max(weight * (top - mean), 0.0)
+        blocks.gap[i] = gap
+        total += gap
+        n_active[i] = 0
+        if gap <= 1e-14 * top:
+            continue  # solved already, as most blocks are near the optimum
+        curvature = weight * inv_lam_n * blocks.norms[i]
+        blocks.linear[i] = 0.0
+        if curvature <= 0.0:
+            for k in range(n_outputs):  # no features: the constant g decides alone
+                beta[i, k] = (1.0 if k == best else 0.0) - (1.0 if k == truth else 0.0)
+            blocks.linear[i] = costs[best]
+            continue
+        for k in range(n_outputs):
+            # Less the top, which moves tau alone: else beta drowns in v / A where A is small.
+            values[k] = beta[i, k] + (values[k] - top) / curvature
+        tau = threshold(values, n_outputs, truth)
+        for k in range(n_outputs):
+            floor = -1.0 if k == truth else 0.0
+            over = values[k] - tau
+            new = max(over, floor)
+            change[k] = beta[i, k] - new
+            beta[i, k] = new
+            blocks.linear[i] += new * costs[k]  # the truth costs nothing
+            if over > floor - NEAR / curvature:
+                active[i, n_active[i]] = k
+                n_active[i] += 1
+        add_listed(problem.data, i, change, weight * inv_lam_n, w)
+    return total
+
+
+@jitable
+def few_pass(
+    problem: Any,
+    order: Any,
+    first: int,
+    last: int,
+    inv_lam_n: float,
+    w: Any,
+    blocks: Any,
+    desk: Any,
+    total: float,
+) -> float:
+    """Solve blocks over their active outputs alone; add their gaps over these to ``total``."""
+    beta, active, n_active = blocks.beta, blocks.active, blocks.n_active
+    values, costs, change = blocks.room[0], blocks.room[1], blocks.room[2]
+    for visit in range(first, last):
+        i = order[visit]
+        weight = problem.weight[i]
+        n_few = n_active[i]
+        # Scores in the place of margin errors: the true output's is the same for all.
+        few_scores(problem.data, i, active, n_few, w, values)
+        top, mean, truth = -np.inf, 0.0, -1
+        for a in range(n_few):
+            desk.y[0] = active[i, a]
+            costs[a] = output_cost(problem.data, problem.cost, i, desk.y, 0)
+            values[a] += costs[a]
+            mean += beta[i, active[i, a]] * values[a]
+            top = max(top, values[a])
+            if active[i, a] == blocks.truths[i]:
+                truth = a
+                mean += values[a]
+        blocks.gap[i] = max(weight * (top - mean), 0.0)
+        total += blocks.gap[i]
+        curvature = weight * inv_lam_n * blocks.norms[i]
+        for a in range(n_few):
+            values[a] = beta[i, active[i, a]] + (values[a] - top) / curvature
+        tau = threshold(values, n_few, truth)
+        blocks.linear[i] = 0.0
+        for a in range(n_few):
+            k = active[i, a]
+            new = max(values[a] - tau, -1.0 if a == truth else 0.0)
+            change[a] = beta[i, k] - new
+            beta[i, k] = new
+            blocks.linear[i] += new * costs[a]
+        add_few(problem.data, i, active, n_few, change, weight * inv_lam_n, w)
+    return total
+
+
+@dataclass(frozen=True)
+class SDCA(Solver):
+    """Dual coordinate ascent over blocks, for structures whose outputs can be listed.
+
+    Under margin rescaling every block is solved exactly. Under other surrogates its outputs, none
+    of which has to be searched for, are made to agree by a few steps.
+
+    Parameters
+    ----------
+    repeats : int
+        Most passes over the blocks still moving, with their active outputs, after each pass over
+        everything.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SDCA
+    >>> SDCA(repeats=3).repeats
+    3
+    """
+
+    repeats: int = 30
+
+    name: ClassVar[str] = "sdca"
+    state_class: ClassVar[type[State]] = ListedState
+    needs: ClassVar[frozenset[str]] = frozenset({"convex", "listed"})
+
+    def __post_init__(self) -> None:
+        if self.repeats < 0:
+            raise ValueError(f"SDCA: repeats must be >= 0, got {self.repeats!r}.")
+
+    def start(self, problem: Problem, w: np.ndarray | None = None) -> ListedState:
+        """Start at w = 0, all mass on the true outputs.
+
+        Given weights say nothing of the dual, so that it takes as many passes as without them to
+        rise; but they are the first to be reported, and what is returned is no worse.
+        """
+        state = new_state(problem)
+        if w is not None:
+            state.offer = w.copy()
+        return state
+
+    def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
+        """Solve every block once, and those that still move again."""
+        state = cast(ListedState, state)
+        n = problem.n_examples
+        whole, mean = self._pass(problem, state, rng.permutation(n), True, state.w_mean)
+        state.w_mean = cast(np.ndarray, mean)
+        moving = np.flatnonzero((state.gap > STILL * whole / n) & (state.n_active > 1))
+        n_left = self.repeats
+        while n_left > 0 and len(moving) > 0:
+            # Several sweeps a call where the blocks are few: a call costs some ten visits.
+            n_sweeps = min(max(512 // len(moving), 1), 5, n_left)
+            order = np.concatenate([rng.permutation(moving) for _ in range(n_sweeps)])
+            rest = self._pass(problem, state, order, False, None)[0] / n_sweeps
+            if rest <= ENOUGH * whole:
+                break
+            moving = moving[state.gap[moving] > STILL * rest / len(moving)]
+            n_left -= n_sweeps
+        dual, estimate = dual_value(problem, state), whole / n
+        if len(state.offer):
+            w, state.offer = state.offer, np.zeros(0)
+            primal, excess = problem.assess(w)
+            return Progress(dual, estimate, primal=primal, w=w, excess=excess)
+        return Progress(dual, estimate)
+
+    def _pass(
+        self,
+        problem: Problem,
+        state: ListedState,
+        order: np.ndarray,
+        whole: bool,
+        mean: np.ndarray | None,
+    ) -> tuple[float, np.ndarray | None]:
+        """Go over blocks, with all their outputs (``whole``) or the active ones alone."""
+        function = planes_pass if state.has_planes else whole_pass if whole else few_pass
+        run = problem.bind(function)
+        inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
+        blocks, desk = blocks_of(problem, state), problem.desk()
+        own: tuple[Any, ...] = ()
+        if state.has_planes:
+            own = sheet_for(state.beta.shape[1]), whole, not problem.is_linear
+
+        def call(first: int, last: int, total: float) -> float:
+            problem.n_oracle_calls += last - first
+            return run(
+                problem.view, order, first, last, inv_lam_n, state.w, blocks, desk, total, *own
+            )
+
+        return run_strides(problem, call, len(order), state.w, mean)
+
+    def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
+        """Return the mean of recent iterates and the last one: which is better varies."""
+        state = cast(ListedState, state)
+        last = (state.w, dual_value(problem, state))
+        return [(state.w_mean, math.nan), last] if len(state.w_mean) else [last]
+
+    def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
+        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        # As in `BlockFrankWolfe`, after some hundred sweeps.
+        n_sums = 100.0 * math.sqrt(problem.n_examples)
+        return problem.precision.of_dual(state.w, dual, problem.lam, n_sums)
+
+    def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
+        """Sum the dual anew; return D and its rounding."""
+        state = cast(ListedState, state)
+        mean = state.w_mean
+        mend_state(problem, state)
+        state.w_mean = mean
+        dual = dual_value(problem, state)
+        n_sums = 2.0 * np.count_nonzero(state.beta) + state.beta.shape[1]
+        return dual, problem.precision.of_dual(state.w, dual, problem.lam, n_sums)
+
+    def adapt(self, problem: Problem, state: State, lam: float) -> None:
+        """Keep w where lam falls, by giving the truths more mass; keep the coefficients else."""
+        state = cast(ListedState, state)
+        share = min(problem.lam / lam, 1.0)
+        state.beta *= share
+        state.linear *= share
+        sum_weights(problem, state)
+        state.gap[:] = np.inf
+
+    def repair(self, problem: Problem, state: State) -> None:
+        """Let the coefficients of each block sum to 1, and w be the sum of blocks."""
+        mend_state(problem, cast(ListedState, state))

@@ -1,0 +1,223 @@
+"""Dual coordinate ascent over lists of outputs, where psi has slopes other than 1.
+
+Every output k of example i has a plane offset_k + slope_k h_k below its psi, as in blocks.py, but
+all are there from the start and none has to be searched for. Features are orthogonal and equally
+long, so that with N_i = |phi(x_i, y)|^2
+
+    <Psi_k, Psi_l> = N_i (1 + [k = l])    for k, l other than the truth, whose Psi is 0,
+
+and one Gram matrix serves all blocks. A visit looks at all outputs of an example, picks those that
+have mass or may get some, and lets these agree by pairwise steps; where psi is not affine in h,
+their planes are turned first. An output without mass has no plane to keep: its plane is the tangent
+at the h in hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
+    add_few,
+    few_scores,
+    margin_error,
+    output_cost,
+    potentials,
+    psi,
+)
+from maxmargin.solvers.blocks.dual import pairwise_steps, turned
+
+#: Outputs without mass are looked at if they would have some, were their h larger by this.
+NEAR = 0.3
+
+#: Most pairwise steps a visit.
+MAX_STEPS = 10
+
+
+class Sheet(NamedTuple):
+    """Room for the outputs in hand, the truth first."""
+
+    gram: Any  # <Psi_a, Psi_b> where N is 1
+    alpha: Any
+    slope: Any
+    offset: Any
+    h: Any
+    value: Any
+    change: Any
+    mass: Any  # alpha * slope before the visit; then what w gets of every phi
+    all_h: Any  # of every output, in their own order
+    all_values: Any
+
+
+def sheet_for(n_outputs: int) -> Sheet:
+    """Return room for the outputs of one example."""
+    # 1 + [a = b] for all a and b, out of one row of ones with a two in the middle. The truth is no
+    # exception: its slope is 0, and all inner products come times slopes.
+    row = np.ones(2 * n_outputs - 1)
+    row[n_outputs - 1] = 2.0
+    gram = sliding_window_view(row, n_outputs)[::-1]
+    return Sheet(gram, *np.zeros((len(Sheet._fields) - 1, n_outputs)))
+
+
+@jitable
+def pick(problem: Any, i: int, bends: bool, w: Any, blocks: Any, sheet: Any, desk: Any) -> None:
+    """Let those outputs be active that have mass or may get some; write h of these to the sheet."""
+    truth = blocks.truths[i]
+    beta, active = blocks.beta, blocks.active
+    n_outputs = beta.shape[1]
+    potentials(problem.data, i, w, 1.0, desk.theta)
+    lowest = 0.0 if beta[i, truth] > -1.0 else np.inf
+    for k in range(n_outputs):
+        desk.y[0] = k
+        h = margin_error(problem.data, i, desk.theta, desk.y, 0)
+        slope = blocks.slope[i, k]
+        value = blocks.offset[i, k] + slope * h
+        if beta[i, k] > 0.0:
+            lowest = min(lowest, value)
+        elif bends and k != truth:
+            g = output_cost(problem.data, problem.cost, i, desk.y, 0)
+            value, slope, _ = psi(problem.surrogate, h, g)
+        sheet.all_h[k] = h
+        sheet.all_values[k] = value + NEAR * slope
+    active[i, 0] = truth
+    count = 1
+    for k in range(n_outputs):
+        if (beta[i, k] > 0.0 or sheet.all_values[k] > lowest) and k != truth:
+            active[i, count] = k
+            sheet.h[count] = sheet.all_h[k]
+            count += 1
+    blocks.n_active[i] = count
+
+
+@jitable
+def load(problem: Any, i: int, bends: bool, blocks: Any, sheet: Any, y: Any) -> tuple[float, float]:
+    """Write the planes of the active outputs to the sheet; return the largest psi and the mean."""
+    top = mean = 0.0
+    for a in range(blocks.n_active[i]):
+        k = blocks.active[i, a]
+        alpha = blocks.beta[i, k] + (1.0 if a == 0 else 0.0)
+        h = sheet.h[a]
+        if bends and a > 0:
+            y[0] = k
+            g = output_cost(problem.data, problem.cost, i, y, 0)
+            above, slope, _ = psi(problem.surrogate, h, g)
+            top = max(top, above)
+            if alpha <= 0.0:
+                blocks.slope[i, k] = slope
+                blocks.offset[i, k] = above - slope * h
+        sheet.alpha[a] = alpha
+        sheet.slope[a] = blocks.slope[i, k]
+        sheet.offset[a] = blocks.offset[i, k]
+        sheet.value[a] = sheet.offset[a] + sheet.slope[a] * h
+        sheet.mass[a] = alpha * sheet.slope[a]
+        sheet.change[a] = 0.0
+        top = max(top, sheet.value[a])
+        mean += alpha * sheet.value[a]
+    return top, mean
+
+
+@jitable
+def bend(problem: Any, i: int, curvature: float, blocks: Any, sheet: Any, y: Any) -> None:
+    """Turn the planes that have mass towards the tangents at h; see `blocks.bend_planes`."""
+    count = blocks.n_active[i]
+    for a in range(1, count):
+        if sheet.alpha[a] <= 0.0:
+            continue
+        y[0] = blocks.active[i, a]
+        g = output_cost(problem.data, problem.cost, i, y, 0)
+        slope, offset = turned(
+            problem.surrogate, sheet.h[a], g, sheet.slope[a], sheet.offset[a], sheet.value[a],
+            2.0 * curvature * sheet.alpha[a],
+        )  # fmt: skip
+        moved = curvature * sheet.alpha[a] * (slope - sheet.slope[a])
+        sheet.slope[a] = slope
+        sheet.offset[a] = offset
+        for b in range(1, count):
+            sheet.h[b] -= moved * sheet.gram[a, b]
+            sheet.value[b] = sheet.offset[b] + sheet.slope[b] * sheet.h[b]
+
+
+@jitable
+def store(problem: Any, i: int, factor: float, blocks: Any, sheet: Any, w: Any) -> None:
+    """Keep what a visit did to a block; leave active those outputs that may move soon."""
+    count, truth = blocks.n_active[i], blocks.truths[i]
+    sheet.mass[0] = 0.0
+    others = linear = 0.0
+    level = sheet.value[0]
+    for a in range(1, count):
+        k = blocks.active[i, a]
+        alpha = sheet.alpha[a]
+        blocks.beta[i, k] = alpha
+        blocks.slope[i, k] = sheet.slope[a]
+        blocks.offset[i, k] = sheet.offset[a]
+        others += alpha
+        linear += alpha * sheet.offset[a]
+        sheet.mass[a] -= alpha * sheet.slope[a]
+        sheet.mass[0] -= sheet.mass[a]
+        level = max(level, sheet.value[a])
+    # No crumb is left to a truth that has given all: it would be the next step's lowest plane.
+    blocks.beta[i, truth] = -others if others < 1.0 - 1e-14 else -1.0
+    blocks.linear[i] = linear
+    add_few(problem.data, i, blocks.active, count, sheet.mass, factor, w)
+    n_left = 1
+    for a in range(1, count):
+        if sheet.alpha[a] > 0.0 or sheet.value[a] + NEAR * sheet.slope[a] > level:
+            blocks.active[i, n_left] = blocks.active[i, a]
+            n_left += 1
+    blocks.n_active[i] = n_left
+
+
+@jitable
+def planes_pass(
+    problem: Any,
+    order: Any,
+    first: int,
+    last: int,
+    inv_lam_n: float,
+    w: Any,
+    blocks: Any,
+    desk: Any,
+    total: float,
+    sheet: Any,
+    whole: bool,
+    bends: bool,
+) -> float:
+    """Improve the blocks order[first:last], one after the other; add their gaps to ``total``.
+
+    ``whole`` looks at all outputs of each, and notes which are active; without, these alone are
+    looked at, and the gap is that over them. ``bends`` where psi is not affine in h.
+    """
+    for visit in range(first, last):
+        i = order[visit]
+        factor = problem.weight[i] * inv_lam_n
+        if whole:
+            pick(problem, i, bends, w, blocks, sheet, desk)
+        else:
+            few_scores(problem.data, i, blocks.active, blocks.n_active[i], w, sheet.h)
+            for a in range(1, blocks.n_active[i]):
+                sheet.h[a] -= sheet.h[0]
+        sheet.h[0] = 0.0
+        top, mean = load(problem, i, bends, blocks, sheet, desk.y)
+        gap = max(problem.weight[i] * (top - mean), 0.0)
+        blocks.gap[i] = gap
+        total += gap
+        if gap <= 1e-14 * top:
+            if whole:
+                blocks.n_active[i] = 0  # solved already, as most blocks are near the optimum
+            continue
+        curvature = factor * blocks.norms[i]
+        if bends:
+            bend(problem, i, curvature, blocks, sheet, desk.y)
+        best = 0
+        for a in range(blocks.n_active[i]):
+            if sheet.value[a] > sheet.value[best]:
+                best = a
+        pairwise_steps(
+            sheet.gram, blocks.n_active[i], curvature, best, MAX_STEPS,
+            sheet.alpha, sheet.slope, sheet.value, sheet.change,
+        )  # fmt: skip
+        store(problem, i, factor, blocks, sheet, w)
+    return total

@@ -1,0 +1,1 @@
+"""Solvers that learn from one example at a time."""

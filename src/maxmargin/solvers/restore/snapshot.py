@@ -1,0 +1,267 @@
+"""A run taken up from a snapshot: everything in it is held against the problem before it runs.
+
+A snapshot may come from anywhere. Indices are rebuilt from sizes or checked, the state of the
+solver must be one that the solver could have left (restore_states.py), and what certifies is
+computed anew: the primal at the weights told, the dual of the state told. Where these agree with
+the snapshot but for rounding, its own digits are kept, so that the run ends to the last bit as it
+would have; where they do not, the snapshot is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import are_outputs, maximize, output_cost, potentials
+from maxmargin.core.problem import Problem
+from maxmargin.search.reference.bisecting import BisectingSearch
+from maxmargin.solvers.contract import Solver, State
+from maxmargin.solvers.cutting.one_slack import OneSlackState
+from maxmargin.solvers.restore.checked import Arrays, Fields, read_history
+from maxmargin.solvers.restore.states import ROUNDING, bound, checked_state, proved_dual
+from maxmargin.solvers.result import STATUSES, Record, relative
+
+
+@dataclass
+class Restored:
+    """A snapshot that was found to be sound."""
+
+    state: State
+    n_passes: int
+    ended: str
+    seconds: float
+    oracle_calls: int
+    rng: Any
+    tally: dict[str, Any]
+    history: list[Record]
+    best_w: np.ndarray | None
+    validated_w: np.ndarray | None
+
+
+def restore(
+    problem: Problem, solver: Solver, rng: np.random.Generator, tol: float, snapshot: Any
+) -> Restored:
+    """Return what a snapshot holds, and let the problem's search remember what it remembered.
+
+    Raises
+    ------
+    ValueError
+        For a snapshot of another run, and for one that no run leaves.
+    """
+    name = repr(snapshot.source) if snapshot.source else "The checkpoint"
+    with _naming(name):
+        fields = Fields(snapshot.meta, "it")
+        told_solver, lam = fields.take("solver"), fields.number("lam")
+        if not isinstance(told_solver, str):
+            raise fields.refuse("solver", "a name", told_solver)
+    if told_solver != solver.name:
+        raise ValueError(f"{name} is of solver {told_solver!r:.80}, not of {solver.name!r}.")
+    if lam != problem.lam:
+        raise ValueError(f"{name} is of another problem (other C, data or features).")
+    with _naming(name):
+        memory = _memory(problem, Arrays(_below("memory.", snapshot.arrays)))
+        with _unseen(problem):
+            found = _read(problem, solver, rng, fields, snapshot.arrays)
+            _audit(problem, solver, tol, found)
+            _audit_memory(problem, memory)
+    for name, array in problem.memory().items():
+        array[...] = memory[name]
+    return found
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Let every error be a ValueError that says what could not be taken up."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"{name} cannot be resumed: there is no {error}.") from error
+    except (ValueError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
+        message = str(error).rstrip(".")
+        raise ValueError(f"{name} cannot be resumed: {message}.") from error
+
+
+@contextmanager
+def _unseen(problem: Problem) -> Iterator[None]:
+    """Let the search forget, and the count of oracle calls stay, whatever is asked in the block."""
+    n_calls = problem.n_oracle_calls
+    problem.forget()
+    try:
+        yield
+    finally:
+        problem.forget()
+        problem.n_oracle_calls = n_calls
+
+
+def _below(prefix: str, arrays: Any) -> dict[str, Any]:
+    return {name[len(prefix) :]: a for name, a in arrays.items() if name.startswith(prefix)}
+
+
+def _read(
+    problem: Problem, solver: Solver, rng: np.random.Generator, fields: Fields, arrays: Any
+) -> Restored:
+    n_passes = fields.count("n_passes", least=1)
+    found = Restored(
+        state=checked_state(problem, solver, Arrays(_below("state.", arrays))),
+        n_passes=n_passes,
+        ended=fields.text("ended", ("", *STATUSES)),
+        seconds=fields.number("seconds", 0.0, 1e15),
+        oracle_calls=fields.count("oracle_calls"),
+        rng=_rng_state(rng, fields.take("rng")),
+        tally=_tally(fields.fields("tally"), n_passes),
+        history=read_history(fields.take("history"), "history"),
+        best_w=None,
+        validated_w=None,
+    )
+    fields.close()
+    passes = [record.pass_ for record in found.history]
+    if len(passes) != n_passes or passes != list(range(1, n_passes + 1)):
+        raise ValueError(f"its history is not that of {n_passes} passes")
+    others = Arrays(
+        {
+            name: array
+            for name, array in arrays.items()
+            if not name.startswith(("state.", "memory."))
+        }
+    )
+    d = (problem.n_weights,)
+    found.best_w = others.take("best.w", d).copy() if "best.w" in others else None
+    found.validated_w = others.take("validated.w", d).copy() if "validated.w" in others else None
+    others.close()
+    return found
+
+
+def _tally(fields: Fields, n_passes: int) -> dict[str, Any]:
+    soonest = n_passes + max(1, n_passes // 4)
+    tally = {
+        "primal": fields.number("primal"),
+        "dual": fields.number("dual"),
+        "excess": fields.number("excess", 0.0),
+        "primal_rounding": fields.number("primal_rounding", 0.0),
+        "dual_rounding": fields.number("dual_rounding", 0.0),
+        "n_at_bound": fields.count("n_at_bound"),
+        "validation": fields.number("validation"),
+        "since_validation": fields.count("since_validation"),
+        "next_check": fields.count("next_check", least=1),
+        "ratio": fields.number("ratio", 0.0, 1e9),
+    }
+    fields.close()
+    if tally["next_check"] > soonest:
+        raise ValueError(f"tally['next_check'] must be at most {soonest}")
+    return tally
+
+
+def _rng_state(rng: np.random.Generator, state: Any) -> Any:
+    """Return the state of a generator, if one of the kind in hand takes it."""
+    trial: Any = type(rng.bit_generator)()
+    try:
+        trial.state = state
+    except (TypeError, ValueError, KeyError, OverflowError, AttributeError) as error:
+        kind = type(rng.bit_generator).__name__
+        raise ValueError(f"rng is no state of a {kind}: {error}") from error
+    return trial.state
+
+
+def _audit(problem: Problem, solver: Solver, tol: float, found: Restored) -> None:
+    """Compute anew what certifies; refuse what does not agree."""
+    tally = found.tally
+    room = _audit_primal(problem, solver, found)
+    proved = proved_dual(problem, solver, found.state)
+    told = max(tally["dual"], getattr(found.state, "lower", -math.inf))
+    rounding = room + ROUNDING * abs(proved) if math.isfinite(proved) else 0.0
+    if told > proved + rounding:
+        message = f"its dual is {told:.9g}, but its state proves no more than {proved:.9g}"
+        if not isinstance(found.state, OneSlackState):
+            raise ValueError(message)
+        # It may have been proved by a plane that was forgotten since.
+        warnings.warn(f"Of a checkpoint, {message}: going on from there.", stacklevel=2)
+        tally["dual"] = found.state.lower = proved
+        found.ended = ""
+    if math.isfinite(proved):
+        tally["dual_rounding"] = max(tally["dual_rounding"], tally["dual"] - proved)
+    if found.ended == "converged" and solver.minimizes:
+        rounding = tally["primal_rounding"] + tally["dual_rounding"]
+        gap = max(tally["primal"] - tally["dual"] + rounding, 0.0)
+        if not relative(gap, tally["primal"]) <= tol:
+            raise ValueError(f"it says that the run converged, but its gap is {gap:.3g}")
+
+
+def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
+    """Hold the primal told against that of the weights told; return the room for rounding."""
+    told, excess = found.tally["primal"], found.tally["excess"]
+    if found.best_w is None or not solver.minimizes:
+        if told < math.inf:
+            raise ValueError("it has a primal, but no weights that it is of")
+        return 0.0
+    value, missing = solver.assess(problem, found.best_w)
+    room = ROUNDING * (abs(value) + problem.lam * float(found.best_w @ found.best_w))
+    # What a search only bounds goes by what it remembers: less may have been known now, or then.
+    is_too_low = told < value - missing - room
+    is_off = max(missing, excess) == 0.0 and not abs(told - value) <= room
+    if is_too_low or is_off:
+        raise ValueError(f"its primal is {told:.9g}, but that of its weights is {value:.9g}")
+    found.tally["primal_rounding"] = max(
+        found.tally["primal_rounding"],
+        problem.precision.of_primal(found.best_w, told),
+        value - missing - told,
+    )
+    return room
+
+
+# -- what the search remembers -------------------------------------------------------------------
+
+
+def _memory(problem: Problem, arrays: Arrays) -> dict[str, np.ndarray]:
+    """Return the arrays that the search remembers, of its own shapes and types."""
+    own = problem.memory()
+    found = {
+        name: arrays.take(name, array.shape, array.dtype, *_limits(name, own, problem))
+        for name, array in own.items()
+    }
+    arrays.close()
+    return found
+
+
+def _limits(name: str, own: dict[str, np.ndarray], problem: Problem) -> tuple[float, float]:
+    if name == "counts":
+        n_slots = len(own["labels"]) // max(len(problem.truths), 1) if "labels" in own else 0
+        return 0.0, n_slots + 1.0
+    return (0.0, np.inf) if name == "numbers" else (-np.inf, np.inf)
+
+
+def _audit_memory(problem: Problem, memory: dict[str, np.ndarray]) -> None:
+    """Hold remembered outputs against their examples, and largest costs against the oracle."""
+    if not {"labels", "counts", "numbers"} <= memory.keys() or problem.truths.dtype == object:
+        return
+    data, n_cells = problem.view.data, len(problem.truths)
+    n_slots = len(memory["labels"]) // max(n_cells, 1)
+    for slot in range(n_slots):
+        users = np.flatnonzero(memory["counts"] > slot)
+        in_use = np.repeat(memory["counts"] > slot, problem.sizes)
+        cells = memory["labels"][slot * n_cells : (slot + 1) * n_cells][in_use]
+        if len(users) and not are_outputs(data, users, cells).all():
+            raise ValueError("its search remembers an output that its example does not have")
+    known = np.flatnonzero(memory["numbers"] > 0.0)
+    if len(known) and not isinstance(problem.view.search, BisectingSearch):
+        costs, w = np.zeros(len(known)), np.zeros(problem.n_weights)
+        bound(problem, largest_costs, len(known))(problem.view, known, w, costs, problem.desk())
+        told = memory["numbers"][known]
+        if not np.allclose(told, costs, rtol=1e-6, atol=1e-12):
+            raise ValueError("its search remembers a largest cost that is none")
+
+
+@jitable
+def largest_costs(problem: Any, examples: Any, w: Any, costs: Any, desk: Any) -> None:
+    """Write the largest cost of an output of each example."""
+    for k in range(examples.shape[0]):
+        i = examples[k]
+        potentials(problem.data, i, w, 1.0, desk.theta)
+        maximize(problem.data, problem.cost, i, desk.theta, 0.0, 1.0, desk.y, 0)
+        costs[k] = output_cost(problem.data, problem.cost, i, desk.y, 0)

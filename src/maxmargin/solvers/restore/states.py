@@ -1,0 +1,361 @@
+"""States of solvers that come from a file: which there can be, and what dual they prove."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
+    add_difference,
+    are_outputs,
+    conjugate,
+    output_cost,
+    output_size,
+    psi,
+    shift,
+)
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.blocks import dual as block_dual
+from maxmargin.solvers.blocks.bcfw import BlockState
+from maxmargin.solvers.blocks.dual import ALPHA, IDLE, OFFSET, SLOPE
+from maxmargin.solvers.contract import Solver, State
+from maxmargin.solvers.cutting.one_slack import OneSlack, OneSlackState
+from maxmargin.solvers.cutting.one_slack_rows import OneSlackRowsState
+from maxmargin.solvers.listed import dual as listed
+from maxmargin.solvers.listed.dual import ListedState
+from maxmargin.solvers.online.perceptron import PerceptronState
+from maxmargin.solvers.online.sgd import SgdState
+from maxmargin.solvers.restore.checked import Arrays, check_array
+
+#: Share by which two ways to compute the same number may differ.
+ROUNDING = 1e-7
+#: Steps of a pass that Python takes in about a second.
+FEW = 5000
+
+
+def bound(problem: Problem, function: Callable, n_steps: int) -> Callable:
+    """Return a pass as the problem runs it, or as Python where that takes less than compiling."""
+    return problem.bind(function) if n_steps > FEW else function
+
+
+def checked_state(problem: Problem, solver: Solver, arrays: Arrays) -> State:
+    """Return the state that a solver left, if it could have left it on this problem."""
+    kind = solver.state_class
+    if kind not in _CHECKS:  # a solver of a user's own
+        return kind.from_arrays(arrays.rest())
+    checked = _CHECKS[kind](problem, solver, arrays)
+    arrays.close()
+    state = kind.from_arrays(checked)
+    if kind in _AUDITS:
+        _AUDITS[kind](problem, state)
+    return state
+
+
+def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
+    """Return the lower bound of the optimum that a checked state proves."""
+    if isinstance(state, BlockState):
+        return block_dual.dual_value(problem, state.blocks, state.w)
+    if isinstance(state, ListedState):
+        return listed.dual_value(problem, state)
+    if isinstance(state, OneSlackState):
+        # The coefficients at hand are a tenth of the gap sharp: solve the master to the end.
+        trial = cast(Any, copy.deepcopy(state))
+        trial.lower, trial.upper = -math.inf, math.inf
+        if isinstance(trial, OneSlackRowsState):
+            trial.primal = math.inf
+        cast(OneSlack, solver)._solve_master(problem, trial)
+        return float(trial.lower)
+    return -math.inf if type(state) in _CHECKS else math.inf
+
+
+def _vector(problem: Problem, arrays: Arrays, name: str, maybe: bool = False) -> np.ndarray:
+    """Take a vector as long as w, of finite length, or, where that may be, an empty one."""
+    array = arrays.take(name, (None,))
+    if not (maybe and len(array) == 0):
+        check_array(name, array, (problem.n_weights,))
+    with np.errstate(over="ignore"):
+        if not math.isfinite(float(array @ array)):
+            raise ValueError(f"array {name!r} has a length that is not finite")
+    return array
+
+
+def _gaps(problem: Problem, arrays: Arrays, name: str) -> np.ndarray:
+    """Take the gaps of blocks, infinite before the first pass."""
+    array = arrays.take(name, (problem.n_examples,), finite=False)
+    if not (array >= 0.0).all():
+        raise ValueError(f"array {name!r} must be >= 0 everywhere")
+    return array
+
+
+def _close(name: str, told: np.ndarray, found: np.ndarray) -> None:
+    scale = max(float(np.abs(found).max(initial=0.0)), float(np.abs(told).max(initial=0.0)))
+    if not np.abs(told - found).max(initial=0.0) <= ROUNDING * scale:
+        raise ValueError(f"array {name!r} is not what the rest of its state makes of it")
+
+
+# -- blocks: bcfw, n_slack -----------------------------------------------------------------------
+
+
+def _check_blocks(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    n = problem.n_examples
+    start = arrays.take("blocks.start", (n + 1,), np.int64, 0)
+    planes = arrays.take("blocks.planes", (None, 4))
+    room = np.diff(start)
+    if start[0] != 0 or start[-1] != len(planes) or not (room >= 1).all():
+        raise ValueError("array 'blocks.start' must rise from 0 to the number of planes")
+    found = {"w": _vector(problem, arrays, "w"), "blocks.start": start, "blocks.planes": planes}
+    found["w_mean"] = _vector(problem, arrays, "w_mean", maybe=True)
+    found["n_passes"] = arrays.take("n_passes", (), np.int64, 0)
+    for name, cells in (("place", room * problem.sizes), ("square", room * room)):
+        told = arrays.take(f"blocks.{name}", (n + 1,), np.int64)
+        if not np.array_equal(told, np.concatenate([[0], np.cumsum(cells)])):
+            raise ValueError(f"array 'blocks.{name}' is not that of the room of its blocks")
+        found[f"blocks.{name}"] = told
+    n_cells, n_entries = (int(found[f"blocks.{name}"][-1]) for name in ("place", "square"))
+    found["blocks.outputs"] = arrays.take("blocks.outputs", (n_cells,), problem.truths.dtype)
+    found["blocks.gram"] = arrays.take("blocks.gram", (n_entries,))
+    found["blocks.gap"] = _gaps(problem, arrays, "blocks.gap")
+    count = arrays.take("blocks.count", (n,), np.int64, 1)
+    if not (count <= room).all():
+        raise ValueError("array 'blocks.count' tells of more planes than there is room for")
+    found["blocks.count"] = count
+    return found
+
+
+def _audit_blocks(problem: Problem, state: State) -> None:
+    """Hold coefficients, outputs and planes against the problem, and w against their sum."""
+    state = cast(BlockState, state)
+    blocks, firsts = state.blocks, state.blocks.start[:-1]
+    used = block_dual.in_use(blocks)
+    planes = blocks.planes
+    if (planes[used] < 0.0)[:, [ALPHA, SLOPE, IDLE]].any():
+        raise ValueError("array 'blocks.planes' has a coefficient, a slope or a count below 0")
+    alpha = np.where(used, planes[:, ALPHA], 0.0)
+    if not np.allclose(np.add.reduceat(alpha, firsts), 1.0, rtol=0.0, atol=ROUNDING):
+        raise ValueError("the coefficients of a block do not sum to 1")
+    owners = np.repeat(np.arange(problem.n_examples), block_dual.capacity(blocks))
+    is_truth = np.zeros(len(planes), dtype=bool)
+    is_truth[firsts] = True
+    if planes[is_truth, OFFSET].any():
+        raise ValueError("the plane of a true output must have the offset 0")
+    row_of_cell = np.repeat(np.arange(len(planes)), problem.sizes[owners])
+    true_cells = blocks.outputs[is_truth[row_of_cell]]
+    if problem.truths.dtype != object and not np.array_equal(true_cells, problem.truths):
+        raise ValueError("the first output of a block must be the true one")
+    others = used & ~is_truth
+    if problem.truths.dtype != object and others.any():  # objects never come from a file
+        cells = blocks.outputs[others[row_of_cell]]
+        if not are_outputs(problem.view.data, owners[others], cells).all():
+            raise ValueError("array 'blocks.outputs' has an output that its example does not have")
+    w = np.zeros(problem.n_weights)
+    factor = 1.0 / (problem.lam * problem.n_examples)
+    run = bound(problem, audit_planes, int(blocks.count.sum()))
+    row = int(run(problem.view, factor, problem.is_linear, ROUNDING, blocks, w))
+    if row >= 0:
+        raise ValueError(f"plane {row} of its blocks is not below the loss of its output")
+    _close("w", state.w, w)
+
+
+@jitable
+def audit_planes(
+    problem: Any, factor: float, is_linear: bool, rounding: float, blocks: Any, w: Any
+) -> int:
+    """Add up w; return the first row whose plane is above psi somewhere, or -1."""
+    for i in range(blocks.count.shape[0]):
+        size = output_size(problem.data, i)
+        for p in range(1, blocks.count[i]):
+            row, at = blocks.start[i] + p, blocks.place[i] + p * size
+            slope, offset = blocks.planes[row, SLOPE], blocks.planes[row, OFFSET]
+            g = output_cost(problem.data, problem.cost, i, blocks.outputs, at)
+            moved = shift(problem.data, problem.cost, i, blocks.outputs, at)
+            if not below_psi(problem.surrogate, is_linear, rounding, slope, offset, g, moved):
+                return row
+            scale = factor * problem.weight[i] * blocks.planes[row, ALPHA] * slope
+            if scale > 0.0:
+                add_difference(problem.data, i, blocks.outputs, at, scale, w)
+    return -1
+
+
+@jitable
+def below_psi(
+    surrogate: Any,
+    is_linear: bool,
+    rounding: float,
+    slope: float,
+    offset: float,
+    g: float,
+    moved: float,
+) -> bool:
+    """Tell whether offset + slope h is nowhere above psi(h + moved, g), but for rounding."""
+    top, tangent, _ = psi(surrogate, moved, g)
+    room = rounding * (1.0 + abs(g) + abs(top) + abs(offset))
+    if is_linear:
+        return abs(slope - tangent) <= rounding * (1.0 + abs(tangent)) and offset <= top + room
+    return offset <= slope * moved - conjugate(surrogate, slope, g) + room
+
+
+# -- lists of outputs: sdca ----------------------------------------------------------------------
+
+
+def _check_listed(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    own = listed.new_state(problem).arrays()
+    found = {name: arrays.take(name, own[name].shape) for name in ("beta", "slope", "offset")}
+    found["linear"] = arrays.take("linear", (problem.n_examples,))
+    found["gap"] = _gaps(problem, arrays, "gap")
+    found["w"] = _vector(problem, arrays, "w")
+    for name in ("w_mean", "offer"):
+        found[name] = _vector(problem, arrays, name, maybe=True)
+    if problem.is_linear:  # then planes are never turned
+        for name in ("slope", "offset"):
+            if not np.array_equal(found[name], own[name]):
+                raise ValueError(f"array {name!r} is not that of the losses of the outputs")
+    elif (found["slope"] < 0.0).any():
+        raise ValueError("array 'slope' must be >= 0 everywhere")
+    return found
+
+
+def _audit_listed(problem: Problem, state: State) -> None:
+    """Hold coefficients, w and the linear part against what they are made of."""
+    state = cast(ListedState, state)
+    mended = ListedState(state.w.copy(), state.beta.copy(), state.slope.copy(), state.offset.copy())
+    parts, n_cells = listed.blocks_of(problem, mended), mended.beta.size
+    bends, y = not problem.is_linear, problem.desk().y
+    bound(problem, listed.mend, n_cells)(problem.view, bends, parts, y)
+    mended.w = np.zeros(problem.n_weights)
+    factor = 1.0 / (problem.lam * problem.n_examples)
+    bound(problem, listed.sum_listed, n_cells)(problem.view, factor, parts, mended.w)
+    if not np.allclose(state.beta, mended.beta, rtol=ROUNDING, atol=ROUNDING):
+        raise ValueError("array 'beta' has coefficients that are below 0 or do not sum to 1")
+    # Turned as far as they go, planes are no lower than those told.
+    room = ROUNDING * (1.0 + np.abs(mended.linear))
+    if not (state.linear <= mended.linear + room).all():
+        raise ValueError("array 'linear' is above what the losses of the outputs allow")
+    _close("w", state.w, mended.w)
+
+
+# -- cutting planes: one_slack -------------------------------------------------------------------
+
+
+def _check_planes(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    found = {"offset": arrays.take("offset", (None,))}
+    m, d = len(found["offset"]), problem.n_weights
+    found["alpha"] = arrays.take("alpha", (m,), low=0.0)
+    found["idle"] = arrays.take("idle", (m,), np.int64, 0)
+    found["noise"] = arrays.take("noise", (m,), low=0.0)
+    found["gram"] = arrays.take("gram", (m, m))
+    found["w"], found["best"] = _vector(problem, arrays, "w"), _vector(problem, arrays, "best")
+    found["bounds"] = arrays.take("bounds", (4,), finite=False)
+    upper, lower, share, noise = found["bounds"].tolist()
+    is_run = 0.0 <= lower < math.inf and upper > -math.inf and 0.0 < share <= 1.0
+    if m < 1 or not (is_run and 0.0 <= noise < math.inf):
+        raise ValueError("array 'bounds' must be the bounds of a run")
+    if isinstance(listed_planes(d), dict):
+        found |= _sparse_planes(arrays, m, d)
+    else:
+        found["planes"] = arrays.take("planes", (m, d))
+    return found
+
+
+def listed_planes(n_weights: int) -> dict[str, np.ndarray] | None:
+    """Return the arrays of the first plane where planes this long are kept as lists; else None."""
+    from maxmargin.solvers.cutting.planes import SparsePlanes, zero_plane
+
+    planes = zero_plane(n_weights)
+    return planes.arrays() if isinstance(planes, SparsePlanes) else None
+
+
+def _sparse_planes(arrays: Arrays, m: int, d: int) -> dict[str, np.ndarray]:
+    ends = arrays.take("planes.ends", (m,), np.int64, 0)
+    values = arrays.take("planes.values", (None,))
+    indices = arrays.take("planes.indices", values.shape, np.int64, 0, d)
+    if not (np.diff(ends) >= 0).all() or ends[-1] != len(values):
+        raise ValueError("array 'planes.ends' must rise to the number of values")
+    return {"planes.ends": ends, "planes.values": values, "planes.indices": indices}
+
+
+def _check_planes_rows(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    found = _check_planes(problem, solver, arrays)
+    n_rows = len(problem.rows.margins(found["w"]))
+    found["row"] = arrays.take("row", found["offset"].shape, np.int64, -1, n_rows)
+    found["kept"] = _vector(problem, arrays, "kept")
+    found["numbers"] = arrays.take("numbers", (2,), finite=False)
+    primal, is_kept = found["numbers"].tolist()
+    if not primal > -math.inf or is_kept not in (0.0, 1.0):
+        raise ValueError("array 'numbers' must be a primal and 0 or 1")
+    return found
+
+
+def _audit_cuts(problem: Problem, state: State) -> None:
+    """Hold planes against the risk where it is known, and their products against themselves.
+
+    A plane is a mean over all examples, and no file can tell of which outputs. At the weights at
+    hand it must not be above the risk.
+    """
+    state = cast(OneSlackState, state)
+    m = len(state.offset)
+    is_row = state.row >= 0 if isinstance(state, OneSlackRowsState) else np.zeros(m, dtype=bool)
+    units = np.eye(m)
+    vectors = [state.planes.combine(unit) for unit in units] if m * m < 10**6 else []
+    if state.offset[0] != 0.0 or state.planes.combine(units[0]).any():
+        raise ValueError("the first plane must be 0")
+    gram = np.array([state.planes.products(vector) for vector in vectors])
+    if vectors:
+        _close("gram", state.gram[:m, :m], gram)
+    for k in np.flatnonzero(is_row):
+        row = -problem.rows.signed(int(cast(Any, state).row[k]))
+        if state.offset[k] != 1.0 or not np.array_equal(state.planes.combine(units[k]), row):
+            raise ValueError(f"plane {k} is not the row that it says")
+    if not abs(float(state.alpha[~is_row].sum()) - 1.0) <= ROUNDING:
+        raise ValueError("the coefficients of its planes do not sum to 1")
+    for w in (state.w, state.best):
+        risk = problem.risk(w).value
+        height = state.offset + state.planes.products(w)
+        room = ROUNDING * (1.0 + abs(risk) + np.abs(state.offset))
+        if (height > risk + room)[~is_row].any():
+            raise ValueError("a plane of its state is above the losses")
+
+
+# -- online solvers ------------------------------------------------------------------------------
+
+
+def _check_sgd(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    found = {name: _vector(problem, arrays, name) for name in ("w", "total")}
+    found["lag"] = _lag(problem, solver, arrays)
+    found["clock"] = arrays.take("clock", (4,), low=0.0)
+    t, t0, lam, area = found["clock"].tolist()
+    if lam != problem.lam or t != int(t) or t0 < 1.0 or area <= 0.0:
+        raise ValueError("array 'clock' must be the steps, the first step, lam and an area")
+    return found
+
+
+def _check_perceptron(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    found = {"w": _vector(problem, arrays, "w"), "lag": _lag(problem, solver, arrays)}
+    found["clock"] = arrays.take("clock", (1,), np.int64, 0)
+    return found
+
+
+def _lag(problem: Problem, solver: Solver, arrays: Arrays) -> np.ndarray:
+    size = problem.n_weights if cast(Any, solver).average else 0
+    return arrays.take("lag", (size,))
+
+
+_Check = Callable[[Problem, Solver, Arrays], dict[str, np.ndarray]]
+_CHECKS: dict[type[State], _Check] = {
+    BlockState: _check_blocks,
+    ListedState: _check_listed,
+    OneSlackState: _check_planes,
+    OneSlackRowsState: _check_planes_rows,
+    SgdState: _check_sgd,
+    PerceptronState: _check_perceptron,
+}
+_AUDITS: dict[type[State], Callable[[Problem, State], None]] = {
+    BlockState: _audit_blocks,
+    ListedState: _audit_listed,
+    OneSlackState: _audit_cuts,
+    OneSlackRowsState: _audit_cuts,
+}

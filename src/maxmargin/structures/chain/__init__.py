@@ -1,0 +1,1 @@
+"""Chains: one label per position."""

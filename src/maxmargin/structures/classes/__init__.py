@@ -1,0 +1,1 @@
+"""Classes: one label per example."""

@@ -1,0 +1,221 @@
+"""Classes: phi(x, y) puts x, and a constant, into the rows of class y."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.contract import (
+    add_difference,
+    add_few,
+    add_listed,
+    add_outer,
+    add_row,
+    add_scores,
+    difference_potentials,
+    few_scores,
+    implements,
+    list_values,
+    listed_norms,
+    margin_error,
+    maximize,
+    n_listed,
+    n_weights,
+    output_cost,
+    output_size,
+    output_sizes,
+    potentials,
+    row_product,
+    score_few,
+    score_lengths,
+    truths,
+    workspace,
+)
+from maxmargin.costs.tables import PartCost, WholeCost
+from maxmargin.features.rows import (
+    as_features,
+    check_labels,
+    frozen,
+    row_lengths,
+    squared_norms,
+)
+
+
+class MulticlassData(NamedTuple):
+    """Examples to classify. w = [weights (n_columns, n_labels) | bias (n_labels)]."""
+
+    features: Any
+    labels: Any  # (n_examples,) int32
+    n_columns: int
+    n_labels: int
+    has_bias: int
+
+
+class ClassPotentials(NamedTuple):
+    """Scores of the classes of one example."""
+
+    scores: Any  # (1, n_labels)
+
+
+def multiclass_data(X: Any, labels: Any, n_labels: int, bias: bool = True) -> MulticlassData:
+    """Wrap a matrix of finite numbers and labels encoded as 0 .. n_labels - 1."""
+    check_labels(labels, X.shape[0], n_labels)
+    return MulticlassData(
+        as_features(X), frozen(labels, np.int32), int(X.shape[1]), int(n_labels), int(bias)
+    )
+
+
+@implements(n_weights, MulticlassData)
+def _n_weights(data):
+    return (data.n_columns + data.has_bias) * data.n_labels
+
+
+@implements(output_sizes, MulticlassData)
+def _output_sizes(data):
+    return np.ones(len(data.labels), dtype=np.int64)
+
+
+@implements(truths, MulticlassData)
+def _truths(data):
+    return data.labels
+
+
+@implements(workspace, MulticlassData)
+def _workspace(data):
+    return ClassPotentials(np.zeros((1, data.n_labels)))
+
+
+@implements(score_lengths, MulticlassData)
+def _score_lengths(data):
+    lengths, terms = row_lengths(data.features)
+    return lengths + data.has_bias, terms + 1.0
+
+
+@implements(output_size, MulticlassData)
+def _output_size(data, i):
+    return 1
+
+
+@implements(potentials, MulticlassData)
+def _potentials(data, i, w, scale, theta):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    for k in range(data.n_labels):
+        theta.scores[0, k] = scale * W[data.n_columns, k] if data.has_bias else 0.0
+    add_scores(data.features, i, 1, scale, W, theta.scores)
+
+
+@implements(difference_potentials, MulticlassData)
+def _difference_potentials(data, i, outputs, at, spare, theta):
+    square = row_product(data.features, i, i) + data.has_bias
+    theta.scores[:] = 0.0
+    theta.scores[0, data.labels[i]] += square
+    theta.scores[0, outputs[at]] -= square
+
+
+@implements(margin_error, MulticlassData)
+def _margin_error(data, i, theta, outputs, at):
+    return theta.scores[0, outputs[at]] - theta.scores[0, data.labels[i]]
+
+
+@implements(add_difference, MulticlassData)
+def _add_difference(data, i, outputs, at, scale, w):
+    truth, label = data.labels[i], outputs[at]
+    if label == truth:
+        return
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    add_row(data.features, i, truth, scale, W)
+    add_row(data.features, i, label, -scale, W)
+    if data.has_bias:
+        W[data.n_columns, truth] += scale
+        W[data.n_columns, label] -= scale
+
+
+@implements(maximize, MulticlassData, PartCost)
+def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    truth = data.labels[i]
+    best = -np.inf
+    outputs[at] = 0
+    for k in range(data.n_labels):
+        price = cost.scale[i] * cost.matrix[truth, k]
+        value = score_scale * theta.scores[0, k] + cost_scale * price
+        if value > best:
+            best = value
+            outputs[at] = k
+
+
+@implements(output_cost, MulticlassData, PartCost)
+def _output_cost_part(data, cost, i, outputs, at):
+    return cost.scale[i] * cost.matrix[data.labels[i], outputs[at]]
+
+
+@implements(maximize, MulticlassData, WholeCost)
+def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    truth = data.labels[i]
+    best = -np.inf
+    outputs[at] = 0
+    for k in range(data.n_labels):
+        price = cost.price[i] if k != truth else 0.0
+        value = score_scale * theta.scores[0, k] + cost_scale * price
+        if value > best:
+            best = value
+            outputs[at] = k
+
+
+@implements(output_cost, MulticlassData, WholeCost)
+def _output_cost_whole(data, cost, i, outputs, at):
+    return cost.price[i] if outputs[at] != data.labels[i] else 0.0
+
+
+@implements(n_listed, MulticlassData)
+def _n_listed(data):
+    return data.n_labels
+
+
+@implements(listed_norms, MulticlassData)
+def _listed_norms(data):
+    return squared_norms(data.features) + data.has_bias
+
+
+@implements(list_values, MulticlassData, PartCost)
+def _list_values_part(data, cost, i, theta, values, costs):
+    truth = data.labels[i]
+    for k in range(data.n_labels):
+        costs[k] = cost.scale[i] * cost.matrix[truth, k]
+        values[k] = costs[k] + theta.scores[0, k] - theta.scores[0, truth]
+
+
+@implements(list_values, MulticlassData, WholeCost)
+def _list_values_whole(data, cost, i, theta, values, costs):
+    truth = data.labels[i]
+    for k in range(data.n_labels):
+        costs[k] = cost.price[i] if k != truth else 0.0
+        values[k] = costs[k] + theta.scores[0, k] - theta.scores[0, truth]
+
+
+@implements(add_listed, MulticlassData)
+def _add_listed(data, i, mass, scale, w):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    add_outer(data.features, i, mass, scale, W)
+    if data.has_bias:
+        for k in range(data.n_labels):
+            W[data.n_columns, k] += scale * mass[k]
+
+
+@implements(few_scores, MulticlassData)
+def _few_scores(data, i, outputs, n_few, w, scores):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    score_few(data.features, i, outputs, i, n_few, W, scores)
+    if data.has_bias:
+        for a in range(n_few):
+            scores[a] += W[data.n_columns, outputs[i, a]]
+
+
+@implements(add_few, MulticlassData)
+def _add_few(data, i, outputs, n_few, mass, scale, w):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    for a in range(n_few):
+        if mass[a] != 0.0:
+            add_row(data.features, i, outputs[i, a], scale * mass[a], W)
+            if data.has_bias:
+                W[data.n_columns, outputs[i, a]] += scale * mass[a]

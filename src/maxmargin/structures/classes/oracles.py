@@ -1,0 +1,100 @@
+"""Classes: the oracles beside the best class. Classes are few, so all are gone through."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.core.contract import (
+    constrained,
+    implements,
+    k_best,
+    k_best_room,
+    output_cost,
+    profile,
+    profile_levels,
+    profile_output,
+    profile_room,
+)
+from maxmargin.costs.tables import PartCost, WholeCost
+from maxmargin.structures.classes.data import MulticlassData
+
+
+def _profile_levels(data, cost):
+    return data.n_labels
+
+
+def _profile_room(data, cost):
+    return np.zeros(1, dtype=np.int32)
+
+
+def _profile(data, cost, i, theta, room, h, g):
+    # A level a class, whatever the costs.
+    truth_score = theta.scores[0, data.labels[i]]
+    for k in range(data.n_labels):
+        room[0] = k
+        h[k] = theta.scores[0, k] - truth_score
+        g[k] = output_cost(data, cost, i, room, 0)
+    return data.n_labels
+
+
+def _profile_output(data, cost, i, theta, room, level, outputs, at):
+    outputs[at] = level
+
+
+def _k_best_room(data, cost, k):
+    return np.zeros(k)
+
+
+def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+    # Insertion into a short list that stays sorted: equal values stay in the order of the classes.
+    count = 0
+    for label in range(data.n_labels):
+        last = min(count, k - 1)
+        outputs_last = outputs[at + last]
+        outputs[at + last] = label
+        value = score_scale * theta.scores[0, label] + cost_scale * output_cost(
+            data, cost, i, outputs, at + last
+        )
+        if count == k and not value > room[last]:
+            outputs[at + last] = outputs_last
+            continue
+        count = min(count + 1, k)
+        place = last
+        while place > 0 and value > room[place - 1]:
+            room[place] = room[place - 1]
+            outputs[at + place] = outputs[at + place - 1]
+            place -= 1
+        room[place] = value
+        outputs[at + place] = label
+    return count
+
+
+def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+    truth_score = theta.scores[0, data.labels[i]]
+    best, best_h = -np.inf, -np.inf
+    found = -1
+    for k in range(data.n_labels):
+        h = 1.0 + (theta.scores[0, k] - truth_score)
+        if h <= 0.0:
+            continue
+        outputs[at] = k
+        g = output_cost(data, cost, i, outputs, at)
+        # The computed quotient, never g against high * h: rounding would readmit a class found.
+        slope = g / h
+        if not (low < slope and (slope < high or (is_closed and slope == high))):
+            continue
+        value = g if tilt == np.inf else h + tilt * g
+        if value > best or (value == best and tilt == np.inf and h > best_h):
+            best, best_h, found = value, h, k
+    outputs[at] = max(found, 0)
+    return found >= 0
+
+
+for _cost in (PartCost, WholeCost):
+    implements(profile_levels, MulticlassData, _cost)(_profile_levels)
+    implements(profile_room, MulticlassData, _cost)(_profile_room)
+    implements(profile, MulticlassData, _cost)(_profile)
+    implements(profile_output, MulticlassData, _cost)(_profile_output)
+    implements(k_best_room, MulticlassData, _cost)(_k_best_room)
+    implements(k_best, MulticlassData, _cost)(_k_best)
+    implements(constrained, MulticlassData, _cost)(_constrained)

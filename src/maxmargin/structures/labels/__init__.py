@@ -1,0 +1,1 @@
+"""Label sets: any number of labels per example."""

@@ -1,0 +1,348 @@
+"""Oracles of label sets without edges: every answer is read off sorted lists of labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
+    implements,
+    k_best,
+    k_best_room,
+    maximize,
+    profile,
+    profile_levels,
+    profile_output,
+    profile_room,
+    workspace,
+)
+from maxmargin.costs.tables import F1Cost, LabelCost, MicroF1Cost, WholeCost
+from maxmargin.inference.labels.independent import (
+    best_counts,
+    best_k_labels,
+    flip_profile,
+    write_counts,
+)
+from maxmargin.structures.labels.data import IndependentLabels
+from maxmargin.structures.labels.shared import (
+    ADDITIVE,
+    add_shifts,
+    augment,
+    check_equal_prices,
+    hide_unknown,
+    implements_each,
+    known_scores,
+    label_gains,
+    level_price,
+    most_counts,
+    scales_with_ties,
+    switch_off,
+    weighted_gain,
+    write_set,
+    write_with_price,
+)
+
+OWN = (IndependentLabels,)
+
+
+class IndependentPotentials(NamedTuple):
+    """Scores of the labels of one example, and room for its best outputs."""
+
+    unary: Any  # (1, n_labels)
+    pair: Any  # (0,)
+    augmented: Any  # (n_labels,)
+    joint: Any  # (0,)
+    order: Any  # (n_labels,) int32
+    spare: Any  # (n_labels,) int32
+    sums: Any  # (2, n_labels + 1)
+
+
+@implements(workspace, IndependentLabels)
+def _workspace(data):
+    m = data.n_labels
+    order, spare = np.zeros((2, m), dtype=np.int32)
+    return IndependentPotentials(
+        np.zeros((1, m)),
+        np.zeros(0),
+        np.zeros(m),
+        np.zeros(0),
+        order,
+        spare,
+        np.zeros((2, m + 1)),
+    )
+
+
+# -- the best output -----------------------------------------------------------------------------
+
+
+@implements_each(maximize, OWN, *ADDITIVE)
+def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        if truth < 0:
+            outputs[at + j] = -1
+        else:
+            added, price = label_gains(cost, i, j, truth)
+            score = theta.unary[0, j] + added
+            gain = weighted_gain(score, price, score_scale, cost_scale)
+            outputs[at + j] = 1 if gain > 0.0 else 0
+
+
+@jitable
+def _write_best_other(data, i, theta, outputs, at):
+    """Write the best output but the truth; return if there is one."""
+    is_truth = True
+    weakest = -1
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        if truth < 0:
+            outputs[at + j] = -1
+            continue
+        score = theta.unary[0, j]
+        outputs[at + j] = 1 if score > 0.0 else 0
+        is_truth = is_truth and outputs[at + j] == truth
+        if weakest < 0 or abs(score) < abs(theta.unary[0, weakest]):
+            weakest = j
+    if is_truth and weakest >= 0:
+        outputs[at + weakest] = 1 - outputs[at + weakest]
+    return weakest >= 0
+
+
+@implements(maximize, IndependentLabels, WholeCost)
+def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    if not _write_best_other(data, i, theta, outputs, at):
+        return
+    h = 0.0
+    for j in range(data.n_labels):
+        label = outputs[at + j]
+        if label != data.labels[i, j]:
+            h += theta.unary[0, j] if label == 1 else -theta.unary[0, j]
+    if score_scale * h + cost_scale * cost.price[i] < 0.0:
+        for j in range(data.n_labels):
+            outputs[at + j] = data.labels[i, j]
+
+
+@implements(maximize, IndependentLabels, F1Cost)
+def _maximize_f1(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    n_true, n_false = best_counts(
+        theta.unary[0], data.labels[i], theta.order, theta.spare, theta.sums
+    )
+    best = best_other = -np.inf
+    best_a = best_b = 0
+    for a in range(n_true + 1):
+        for b in range(n_false + 1):
+            wrong = n_true - a + b
+            price = cost.price[i] * wrong / (n_true + a + b) if wrong > 0 else 0.0
+            score = theta.sums[0, a] + theta.sums[1, b]
+            value = score_scale * score + cost_scale * price
+            # Where a scale is 0, the other criterion breaks ties.
+            other = score + price if score_scale * cost_scale == 0.0 else 0.0
+            if value > best or (value == best and other > best_other):
+                best, best_other = value, other
+                best_a, best_b = a, b
+    _write_counts(data, i, theta.order, n_true, best_a, best_b, outputs, at)
+
+
+@jitable
+def _write_counts(data, i, order, n_true, a, b, outputs, at):
+    write_counts(data.n_labels, order, n_true, a, b, outputs[at:])
+    hide_unknown(data, i, outputs, at)
+
+
+# -- the k best ----------------------------------------------------------------------------------
+
+
+class BestSets(NamedTuple):
+    """Room for the k best label sets."""
+
+    price: Any  # (n_labels,)
+    loss: Any  # (2 k,)
+    last: Any  # (2 k,) int32
+    base: Any  # (2 k,) int32
+    queue: Any  # (k,) int32
+    ys: Any  # (k, n_labels) int32
+    scores: Any  # (k,)
+
+
+def _best_sets(data, k):
+    m = data.n_labels
+    last, base = np.zeros((2, 2 * k), dtype=np.int32)
+    return BestSets(
+        np.zeros(m),
+        np.zeros(2 * k),
+        last,
+        base,
+        np.zeros(k, dtype=np.int32),
+        np.zeros((k, m), dtype=np.int32),
+        np.zeros(k),
+    )
+
+
+@implements_each(k_best_room, OWN, *ADDITIVE)
+def _k_best_room(data, cost, k):
+    return _best_sets(data, k)
+
+
+@implements(k_best_room, IndependentLabels, WholeCost)
+def _k_best_room_whole(data, cost, k):
+    return _best_sets(data, k + 1)
+
+
+@jitable
+def _rank(theta, k, room):
+    return best_k_labels(
+        theta.augmented,
+        k,
+        theta.order,
+        theta.spare,
+        room.price,
+        room.loss,
+        room.last,
+        room.base,
+        room.queue,
+        room.ys,
+        room.scores,
+    )
+
+
+@implements_each(k_best, OWN, *ADDITIVE)
+def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+    score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
+    augment(data, cost, i, theta, score_scale, cost_scale)
+    count = _rank(theta, k, room)
+    for rank in range(count):
+        write_set(data, i, room.ys, rank, outputs, at + rank * data.n_labels)
+    return count
+
+
+@implements(k_best, IndependentLabels, WholeCost)
+def _k_best_whole(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+    known_scores(data, i, theta)
+    count = _rank(theta, k + 1, room)
+    price = cost_scale * cost.price[i]
+    return write_with_price(
+        data, i, score_scale, price, k, count, room.ys, room.scores, outputs, at
+    )
+
+
+# -- the profile ---------------------------------------------------------------------------------
+
+
+class SortedLabels(NamedTuple):
+    """Room for a profile: labels in order, and what a level means."""
+
+    gain: Any  # (n_labels,)
+    order: Any  # (n_labels,) int32
+    spare: Any  # (n_labels,) int32
+    sums: Any  # (2, n_labels + 1)
+    counts: Any  # (2,) int64: true and false labels
+    off: Any  # (n_labels,) int32
+
+
+@implements_each(profile_room, OWN, LabelCost, MicroF1Cost, WholeCost, F1Cost)
+def _profile_room(data, cost):
+    m = data.n_labels
+    order, spare, off = np.zeros((3, m), dtype=np.int32)
+    return SortedLabels(
+        np.zeros(m), order, spare, np.zeros((2, m + 1)), np.zeros(2, dtype=np.int64), off
+    )
+
+
+@implements(profile_levels, IndependentLabels, LabelCost)
+def _profile_levels(data, cost):
+    check_equal_prices(data, cost)
+    return data.n_labels + 1
+
+
+@implements(profile, IndependentLabels, LabelCost)
+def _profile(data, cost, i, theta, room, h, g):
+    n = flip_profile(theta.unary[0], data.labels[i], room.gain, room.order, room.spare, h)
+    price = level_price(data, cost, i)
+    for level in range(n + 1):
+        g[level] = level * price
+    return n + 1
+
+
+@implements(profile_output, IndependentLabels, LabelCost)
+def _profile_output(data, cost, i, theta, room, level, outputs, at):
+    for j in range(data.n_labels):
+        outputs[at + j] = data.labels[i, j]
+    for rank in range(level):
+        j = room.order[rank]
+        outputs[at + j] = 1 - outputs[at + j]
+
+
+@implements(profile_levels, IndependentLabels, WholeCost)
+def _profile_levels_whole(data, cost):
+    return 2
+
+
+@implements(profile, IndependentLabels, WholeCost)
+def _profile_whole(data, cost, i, theta, room, h, g):
+    h[0] = g[0] = 0.0
+    if not _write_best_other(data, i, theta, room.order, 0):
+        return 1
+    h[1] = 0.0
+    for j in range(data.n_labels):
+        label = room.order[j]
+        if label != data.labels[i, j]:
+            h[1] += theta.unary[0, j] if label == 1 else -theta.unary[0, j]
+    g[1] = cost.price[i]
+    return 2
+
+
+@implements(profile_output, IndependentLabels, WholeCost)
+def _profile_output_whole(data, cost, i, theta, room, level, outputs, at):
+    for j in range(data.n_labels):
+        outputs[at + j] = room.order[j] if level == 1 else data.labels[i, j]
+
+
+@implements(profile_levels, IndependentLabels, F1Cost)
+def _profile_levels_f1(data, cost):
+    return most_counts(data)
+
+
+@implements(profile, IndependentLabels, F1Cost)
+def _profile_f1(data, cost, i, theta, room, h, g):
+    # Level a * (n_false + 1) + b has a true labels on and b false ones.
+    n_true, n_false = best_counts(theta.unary[0], data.labels[i], room.order, room.spare, room.sums)
+    room.counts[0], room.counts[1] = n_true, n_false
+    for a in range(n_true + 1):
+        for b in range(n_false + 1):
+            level = a * (n_false + 1) + b
+            wrong = n_true - a + b
+            h[level] = (room.sums[0, a] - room.sums[0, n_true]) + room.sums[1, b]
+            g[level] = cost.price[i] * wrong / (n_true + a + b) if wrong > 0 else 0.0
+    return (n_true + 1) * (n_false + 1)
+
+
+@implements(profile_output, IndependentLabels, F1Cost)
+def _profile_output_f1(data, cost, i, theta, room, level, outputs, at):
+    a, b = level // (room.counts[1] + 1), level % (room.counts[1] + 1)
+    _write_counts(data, i, room.order, room.counts[0], a, b, outputs, at)
+
+
+@implements(profile_levels, IndependentLabels, MicroF1Cost)
+def _profile_levels_micro_f1(data, cost):
+    return data.n_labels + 1
+
+
+@implements(profile, IndependentLabels, MicroF1Cost)
+def _profile_micro_f1(data, cost, i, theta, room, h, g):
+    # The cost only counts labels, and the rest is a sum over them: level d has d labels on.
+    base = add_shifts(data, cost, i, theta)
+    n_true = switch_off(data, i, room.off)
+    n = flip_profile(theta.augmented, room.off, room.gain, room.order, room.spare, h)
+    for level in range(n + 1):
+        h[level] -= base
+        g[level] = -float(n_true + level)
+    return n + 1
+
+
+@implements(profile_output, IndependentLabels, MicroF1Cost)
+def _profile_output_micro_f1(data, cost, i, theta, room, level, outputs, at):
+    switch_off(data, i, outputs[at:])
+    for rank in range(level):
+        outputs[at + room.order[rank]] = 1

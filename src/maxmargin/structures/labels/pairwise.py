@@ -1,0 +1,82 @@
+"""Oracles of label sets with any edges: roof duality, and a local search where it leaves halves.
+
+The bound is that of the relaxation, so the oracle says how far it may be from the best output.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
+    implements,
+    margin_error,
+    maximize,
+    maximize_bounded,
+    output_cost,
+    shift,
+    workspace,
+)
+from maxmargin.inference.labels.flips import BoundedRoom, best_labels_bounded, bounded_room
+from maxmargin.structures.labels.data import PairwiseLabels
+from maxmargin.structures.labels.shared import (
+    ADDITIVE,
+    augment,
+    hide_unknown,
+    implements_each,
+    scales_with_ties,
+)
+
+OWN = (PairwiseLabels,)
+
+
+class PairwisePotentials(NamedTuple):
+    """Scores of the labels and edges of one example, and room for its best outputs."""
+
+    unary: Any  # (1, n_labels)
+    pair: Any  # (n_edges,)
+    augmented: Any  # (n_labels,)
+    joint: Any  # (n_edges,)
+    room: BoundedRoom
+
+
+@implements(workspace, PairwiseLabels)
+def _workspace(data):
+    m = data.n_labels
+    pair, joint = np.zeros((2, len(data.graph.edges)))
+    return PairwisePotentials(np.zeros((1, m)), pair, np.zeros(m), joint, bounded_room(data.graph))
+
+
+@jitable
+def _search(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    """Write a good output; return by how much a better one could be better at most."""
+    augment(data, cost, i, theta, score_scale, cost_scale)
+    value, bound = best_labels_bounded(
+        theta.augmented,
+        data.graph,
+        theta.joint,
+        theta.room,
+        outputs[at : at + data.n_labels],
+    )
+    hide_unknown(data, i, outputs, at)
+    return max(bound - value, 0.0)
+
+
+@implements_each(maximize, OWN, *ADDITIVE)
+def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
+    _search(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+
+
+@implements_each(maximize_bounded, OWN, *ADDITIVE)
+def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    scores, costs = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
+    excess = _search(data, cost, i, theta, scores, costs, outputs, at)
+    # Without a score each label is decided by its price alone, so nothing was missed. Without a
+    # cost, what breaks ties weighs less than rounding.
+    if score_scale == 0.0:
+        excess = 0.0
+    h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
+    return score_scale * h + cost_scale * output_cost(data, cost, i, outputs, at) + excess

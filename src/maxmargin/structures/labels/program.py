@@ -1,0 +1,425 @@
+"""Label sets by HiGHS: integer programmes, or linear ones for the relaxation. Runs as Python.
+
+The reference for the compiled kinds of label sets, and the one with an oracle for slopes between
+bounds beyond 16 labels. A time limit makes it an oracle with a bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.core.contract import (
+    add_difference,
+    constrained,
+    difference_potentials,
+    implements,
+    k_best,
+    k_best_room,
+    margin_error,
+    maximize,
+    maximize_bounded,
+    mix,
+    n_weights,
+    oracles,
+    output_cost,
+    output_size,
+    output_sizes,
+    potentials,
+    score_lengths,
+    shift,
+    truths,
+    workspace,
+)
+from maxmargin.costs.tables import LabelCost, MicroF1Cost, WholeCost
+from maxmargin.inference.labels.graph import label_graph
+from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
+from maxmargin.structures.labels.data import check_label_sets
+from maxmargin.structures.labels.shared import (
+    ADDITIVE,
+    implements_each,
+    label_lengths,
+    scales_with_ties,
+)
+from maxmargin.structures.user.data import Box
+
+#: A linear programme cannot tell a slope of 0, that of the truth, from one above it; so it is asked
+#: for this slope at least. What lies below it is worth less than this, (1 + h)^2 times.
+LEAST_SLOPE = 1e-7
+
+#: A slope oracle that meets a bound only up to rounding asks again without that label set; so often
+#: at most, before it says that there is none.
+MOST_BANS = 100
+
+
+class ProgramLabels:
+    """Label sets with any edges, the best of them by an integer programme.
+
+    Parameters
+    ----------
+    X, Y, edges, bias : as `maxmargin.structures.labels_data` takes them
+    time_limit : float or None
+        Seconds for each call of the oracle; None for no limit. Where it strikes, the best output
+        found is used, and the bound that was proved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = ProgramLabels(np.eye(2), [[1, 0], [0, 1]], [(0, 1)])
+    >>> int(n_weights(data))
+    7
+    """
+
+    is_integral = True
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Any,
+        edges: Any = (),
+        bias: bool = True,
+        time_limit: float | None = None,
+    ) -> None:
+        if time_limit is not None and not time_limit > 0.0:
+            raise ValueError(f"time_limit must be positive or None, got {time_limit!r}.")
+        self.labels = check_label_sets(Y, X.shape[0])
+        self.X = sp.csr_matrix(X) if sp.issparse(X) else np.asarray(X)
+        self.n_columns = int(X.shape[1])
+        self.n_labels = self.labels.shape[1]
+        self.has_bias = int(bias)
+        self.graph = label_graph(self.n_labels, edges)
+        self.program = LabelProgram(self.graph, self.is_integral)
+        self.time_limit = time_limit
+
+    def true_part(self, i: int) -> Part:
+        """Return the true output of example i as a point of the polytope."""
+        return self.with_edges((self.labels[i] == 1).astype(np.float64))
+
+    def part(self, outputs: np.ndarray, at: int) -> Part:
+        """Return an output as a point of the polytope."""
+        return self.with_edges((outputs[at : at + self.n_labels] == 1).astype(np.float64))
+
+    def with_edges(self, node: np.ndarray) -> Part:
+        """Return the point of an integral label set."""
+        return Part(node, node[self.graph.edges[:, 0]] * node[self.graph.edges[:, 1]])
+
+    def write(self, i: int, part: Part, outputs: np.ndarray, at: int) -> None:
+        """Write a point as an output of example i."""
+        cells = np.where(self.labels[i] >= 0, np.rint(part.node), -1)
+        outputs[at : at + self.n_labels] = cells
+
+    def solve(self, i: int, unary: np.ndarray, pair: np.ndarray, **options: Any) -> ProgramAnswer:
+        """Solve the programme on the known labels of example i."""
+        known = np.where(self.labels[i] >= 0, unary, -np.inf)
+        return self.program.solve(known, pair, time_limit=self.time_limit, **options)
+
+
+class RelaxedProgramLabels(ProgramLabels):
+    """Label sets with any edges, relaxed to the local polytope, by a linear programme.
+
+    An output is one cell that holds a `Box` around a `Part`.
+    """
+
+    is_integral = False
+
+    def part(self, outputs: np.ndarray, at: int) -> Part:
+        """Return an output as a point of the polytope."""
+        return outputs[at].value
+
+    def write(self, i: int, part: Part, outputs: np.ndarray, at: int) -> None:
+        """Write a point as an output of example i."""
+        outputs[at] = Box(part)
+
+
+class Part(NamedTuple):
+    """A point of the local polytope: an integral or fractional label set."""
+
+    node: np.ndarray  # (n_labels,), 0 where a label is not known
+    edge: np.ndarray  # (n_edges,)
+
+
+class ProgramPotentials:
+    """Scores of the labels and edges of one example."""
+
+    def __init__(self, n_labels: int, n_edges: int) -> None:
+        self.unary = np.zeros((1, n_labels))
+        self.pair = np.zeros(n_edges)
+
+
+BOTH = (ProgramLabels, RelaxedProgramLabels)
+
+
+# -- the structure -------------------------------------------------------------------------------
+
+
+@implements_each(n_weights, BOTH)
+def _n_weights(data):
+    return (data.n_columns + data.has_bias) * data.n_labels + len(data.graph.edges)
+
+
+@implements(output_sizes, ProgramLabels)
+def _output_sizes(data):
+    return np.full(len(data.labels), data.n_labels, dtype=np.int64)
+
+
+@implements(output_sizes, RelaxedProgramLabels)
+def _output_sizes_relaxed(data):
+    return np.ones(len(data.labels), dtype=np.int64)
+
+
+@implements(output_size, ProgramLabels)
+def _output_size(data, i):
+    return data.n_labels
+
+
+@implements(output_size, RelaxedProgramLabels)
+def _output_size_relaxed(data, i):
+    return 1
+
+
+@implements(truths, ProgramLabels)
+def _truths(data):
+    return data.labels.reshape(-1)
+
+
+@implements(truths, RelaxedProgramLabels)
+def _truths_relaxed(data):
+    cells = np.empty(len(data.labels), dtype=object)
+    for i in range(len(cells)):
+        cells[i] = Box(data.true_part(i))
+    return cells
+
+
+@implements_each(score_lengths, BOTH)
+def _score_lengths(data):
+    squares = data.X.multiply(data.X) if sp.issparse(data.X) else np.square(data.X)
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64)).reshape(-1)
+    return label_lengths(data, lengths, np.full(len(lengths), float(data.n_columns)))
+
+
+@implements_each(workspace, BOTH)
+def _workspace(data):
+    return ProgramPotentials(data.n_labels, len(data.graph.edges))
+
+
+def _weights(data, w):
+    n_rows = data.n_columns + data.has_bias
+    n_unary = n_rows * data.n_labels
+    return w[:n_unary].reshape(n_rows, data.n_labels), w[n_unary:]
+
+
+@implements_each(potentials, BOTH)
+def _potentials(data, i, w, scale, theta):
+    W, pair = _weights(data, w)
+    theta.unary[0] = scale * np.asarray(data.X[i] @ W[: data.n_columns]).reshape(-1)
+    if data.has_bias:
+        theta.unary[0] += scale * W[data.n_columns]
+    theta.pair[:] = scale * pair
+
+
+def _difference(data, i, outputs, at):
+    truth, part = data.true_part(i), data.part(outputs, at)
+    return truth.node - part.node, truth.edge - part.edge
+
+
+@implements_each(margin_error, BOTH)
+def _margin_error(data, i, theta, outputs, at):
+    node, edge = _difference(data, i, outputs, at)
+    return -float(theta.unary[0] @ node + theta.pair @ edge)
+
+
+@implements_each(add_difference, BOTH)
+def _add_difference(data, i, outputs, at, scale, w):
+    W, pair = _weights(data, w)
+    node, edge = _difference(data, i, outputs, at)
+    row = data.X[i]
+    if sp.issparse(row):
+        W[row.indices] += scale * np.multiply.outer(row.data, node)
+    else:
+        W[: data.n_columns] += scale * np.multiply.outer(np.asarray(row, dtype=float), node)
+    if data.has_bias:
+        W[data.n_columns] += scale * node
+    pair += scale * edge
+
+
+@implements_each(difference_potentials, BOTH)
+def _difference_potentials(data, i, outputs, at, spare, theta):
+    node, edge = _difference(data, i, outputs, at)
+    values = data.X[i].data if sp.issparse(data.X) else np.asarray(data.X[i])
+    square = float(np.square(values, dtype=np.float64).sum()) + data.has_bias
+    theta.unary[0] = square * node
+    theta.pair[:] = edge
+
+
+@implements(mix, RelaxedProgramLabels)
+def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
+    pairs = zip(left[left_at].value, right[right_at].value, strict=True)
+    outputs[at] = Box(Part(*((1.0 - share) * a + share * b for a, b in pairs)))
+    return True
+
+
+# -- costs ---------------------------------------------------------------------------------------
+
+
+@implements_each(output_cost, BOTH, LabelCost)
+def _output_cost(data, cost, i, outputs, at):
+    truth = data.labels[i]
+    price = np.where(truth >= 0, cost.price[np.arange(data.n_labels), np.maximum(truth, 0)], 0.0)
+    node, _ = _difference(data, i, outputs, at)
+    return float(cost.scale[i] * (price @ np.abs(node)))
+
+
+@implements(output_cost, ProgramLabels, WholeCost)
+def _output_cost_whole(data, cost, i, outputs, at):
+    is_right = np.array_equal(outputs[at : at + data.n_labels], data.labels[i])
+    return 0.0 if is_right else float(cost.price[i])
+
+
+@implements_each(output_cost, BOTH, MicroF1Cost)
+def _output_cost_micro_f1(data, cost, i, outputs, at):
+    return -float(data.true_part(i).node.sum() + data.part(outputs, at).node.sum())
+
+
+@implements_each(shift, BOTH, MicroF1Cost)
+def _shift_micro_f1(data, cost, i, outputs, at):
+    node, _ = _difference(data, i, outputs, at)
+    return float(cost.scale[i] * np.abs(node).sum())
+
+
+def _gains(data, cost, i):
+    """Return what each label adds to `shift` and to the cost when it is switched on."""
+    truth = data.labels[i]
+    sign = np.where(truth == 1, -1.0, np.where(truth == 0, 1.0, 0.0))
+    if isinstance(cost, MicroF1Cost):
+        return cost.scale[i] * sign, np.where(truth >= 0, -1.0, 0.0)
+    price = cost.price[np.arange(data.n_labels), np.maximum(truth, 0)]
+    return np.zeros(data.n_labels), cost.scale[i] * price * sign
+
+
+# -- oracles -------------------------------------------------------------------------------------
+
+
+def _answer(data, cost, i, theta, score_scale, cost_scale, banned=()):
+    score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
+    added, price = _gains(data, cost, i)
+    unary = score_scale * (theta.unary[0] + added) + cost_scale * price
+    pair = score_scale * theta.pair
+    answer = data.solve(i, unary, pair, banned=banned)
+    # Where the time was too short for a bound there is still that of every weight on its own.
+    most = float(np.maximum(unary, 0.0).sum() + np.maximum(pair, 0.0).sum())
+    return answer._replace(bound=min(answer.bound, most))
+
+
+@implements_each(maximize_bounded, BOTH, *ADDITIVE)
+def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    answer = _answer(data, cost, i, theta, score_scale, cost_scale)
+    if np.isfinite(answer.value):
+        part, excess = Part(answer.node, answer.edge), answer.bound - answer.value
+    else:  # the time was too short for anything: the true output will do
+        part = data.true_part(i)
+        added, price = _gains(data, cost, i)
+        unary = score_scale * (theta.unary[0] + added) + cost_scale * price
+        value = unary @ part.node + score_scale * (theta.pair @ part.edge)
+        excess = answer.bound - float(value)
+    data.write(i, part, outputs, at)
+    h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
+    g = output_cost(data, cost, i, outputs, at)
+    return score_scale * h + cost_scale * g + max(excess, 0.0)
+
+
+@implements_each(maximize, BOTH, *ADDITIVE)
+def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+
+
+@implements(maximize_bounded, ProgramLabels, WholeCost)
+def _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    truth = data.true_part(i)
+    price = cost_scale * float(cost.price[i])
+    data.write(i, truth, outputs, at)
+    if not (data.labels[i] >= 0).any():
+        return 0.0
+    answer = data.solve(i, theta.unary[0], theta.pair, banned=[truth.node])
+    own = float(theta.unary[0] @ truth.node + theta.pair @ truth.edge)
+    if np.isfinite(answer.value) and score_scale * (answer.value - own) + price >= 0.0:
+        data.write(i, Part(answer.node, answer.edge), outputs, at)
+    return max(0.0, score_scale * (answer.bound - own) + price)
+
+
+@implements(maximize, ProgramLabels, WholeCost)
+def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+
+
+@implements_each(oracles, BOTH)
+def _oracles(data, cost):
+    named = oracles.__wrapped__(data, cost)
+    # A programme that is cut short may have missed a better output, or that there is one at all:
+    # only `maximize_bounded` can say so.
+    return named if data.time_limit is None else named - {"k_best", "constrained"}
+
+
+@implements_each(k_best_room, (ProgramLabels,), *ADDITIVE)
+def _k_best_room(data, cost, k):
+    return np.zeros(0)
+
+
+@implements_each(k_best, (ProgramLabels,), *ADDITIVE)
+def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+    found = []
+    for rank in range(k):
+        answer = _answer(data, cost, i, theta, score_scale, cost_scale, found)
+        if not np.isfinite(answer.value):
+            return rank
+        found.append(answer.node)
+        part = Part(answer.node, answer.edge)
+        data.write(i, part, outputs, at + rank * data.n_labels)
+    return k
+
+
+@implements_each(constrained, BOTH, *ADDITIVE)
+def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+    # As functions of a point: h = score - base, and g = price . node + start.
+    added, price = _gains(data, cost, i)
+    score = theta.unary[0] + added
+    truth = data.true_part(i)
+    base = float(score @ truth.node + theta.pair @ truth.edge)
+    start = -float(price @ truth.node)
+    if isinstance(cost, MicroF1Cost):
+        start -= 2.0 * truth.node.sum()
+    # A relaxation attains its ends, where an angle would not shrink: it is kept off them.
+    edge_off = 0.0 if data.is_integral else LEAST_SLOPE
+    rows = [(score, theta.pair, base - 1.0 + edge_off, np.inf)]
+    least = max(low, edge_off)
+    for slope, is_low in ((least, True), (high, False)):
+        if np.isfinite(slope):  # g >= slope (1 + h), or <=
+            edge = slope * (1.0 - base) - start
+            bounds = (edge, np.inf) if is_low else (-np.inf, edge)
+            rows.append((price - slope * score, -slope * theta.pair, *bounds))
+    weights = (score + tilt * price, theta.pair) if tilt < np.inf else (price, 0.0 * theta.pair)
+    # A programme cannot tell < from <=; an integer one can leave out what it should not have found.
+    size = output_size(data, i)
+    bans = []
+    if data.is_integral:
+        bans = [data.part(banned, b * size).node for b in range(n_banned)]
+    for _ in range(MOST_BANS):
+        answer = data.solve(i, *weights, rows=rows, banned=bans)
+        if not np.isfinite(answer.value):
+            return False
+        part = Part(answer.node, answer.edge)
+        data.write(i, part, outputs, at)
+        if not data.is_integral:
+            return True
+        h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
+        if 1.0 + h > 0.0:
+            slope = output_cost(data, cost, i, outputs, at) / (1.0 + h)
+            if slope > low and (slope < high or (is_closed and slope == high)):
+                return True
+        bans.append(part.node)
+    raise RuntimeError(
+        f"More than {MOST_BANS} label sets of example {i} lie on the bounds of one angle: the "
+        "angular search cannot tell them apart by programmes. Choose search='hull'."
+    )

@@ -1,0 +1,314 @@
+"""Label sets relaxed to the local polytope: outputs are half-integral vertices, or means of two.
+
+Score, features and costs are linear on the polytope. Those of an output are worked out for its two
+sides, (1 - share) left + share right, and added; where the share is 0 only the left is looked at.
+See `RelaxedLabels` for the cells.
+"""
+
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
+    add_difference,
+    add_row,
+    difference_potentials,
+    implements,
+    margin_error,
+    maximize,
+    mix,
+    output_cost,
+    output_size,
+    output_sizes,
+    row_product,
+    shift,
+    truths,
+    workspace,
+)
+from maxmargin.costs.tables import LabelCost, MicroF1Cost
+from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
+from maxmargin.structures.labels.data import RelaxedLabels
+from maxmargin.structures.labels.shared import (
+    ADDITIVE,
+    augment,
+    implements_each,
+    scales_with_ties,
+)
+
+#: Edges to a cell: the sign is left alone.
+BITS = 31
+
+#: What a share of 1 would be as a cell.
+WHOLE = 2**30
+
+
+class RelaxedPotentials(NamedTuple):
+    """Scores of the labels and edges of one example, and room for its best outputs."""
+
+    unary: Any  # (1, n_labels)
+    pair: Any  # (n_edges,)
+    augmented: Any  # (n_labels,)
+    joint: Any  # (n_edges,)
+    roof: RoofRoom
+    node2: Any  # (n_labels,) int32
+    edge2: Any  # (n_edges,) int32
+
+
+@implements(workspace, RelaxedLabels)
+def _workspace(data):
+    m, n_edges = data.n_labels, len(data.graph.edges)
+    pair, joint = np.zeros((2, n_edges))
+    return RelaxedPotentials(
+        np.zeros((1, m)),
+        pair,
+        np.zeros(m),
+        joint,
+        roof_room(data.graph),
+        np.zeros(m, dtype=np.int32),
+        np.zeros(n_edges, dtype=np.int32),
+    )
+
+
+# -- cells ---------------------------------------------------------------------------------------
+
+
+@jitable
+def side_size(data):
+    """Return the number of cells of one vertex."""
+    return data.n_labels + (data.graph.edges.shape[0] + BITS - 1) // BITS
+
+
+@jitable
+def share_of(data, outputs, at):
+    """Return the share of the right vertex."""
+    return outputs[at + 2 * side_size(data)] / WHOLE
+
+
+@jitable
+def edge_twice(data, outputs, at, a, b, e):
+    """Return twice the value of edge e = (a, b) of the vertex whose cells begin at ``at``."""
+    first, second = outputs[at + a], outputs[at + b]
+    if first <= 0 or second <= 0:
+        return 0
+    if first == 2 or second == 2:
+        return min(first, second)
+    return (outputs[at + data.n_labels + e // BITS] >> (e % BITS)) & 1
+
+
+@implements(output_size, RelaxedLabels)
+def _output_size(data, i):
+    return 2 * side_size(data) + 1
+
+
+@implements(output_sizes, RelaxedLabels)
+def _output_sizes(data):
+    return np.full(len(data.labels), 2 * side_size(data) + 1, dtype=np.int64)
+
+
+@implements(truths, RelaxedLabels)
+def _truths(data):
+    side = side_size(data)
+    cells = np.zeros((len(data.labels), 2 * side + 1), dtype=np.int32)
+    twice = np.where(data.labels >= 0, 2 * data.labels, -1)
+    cells[:, : data.n_labels] = cells[:, side : side + data.n_labels] = twice
+    return cells.reshape(-1)
+
+
+@implements(mix, RelaxedLabels)
+def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
+    side = side_size(data)
+    if left[left_at + 2 * side] != 0 or right[right_at + 2 * side] != 0:
+        return False  # a mean of more than two
+    part = round(share * WHOLE)
+    for cell in range(side):
+        first, second = left[left_at + cell], right[right_at + cell]
+        outputs[at + cell] = first if part < WHOLE else second
+        outputs[at + side + cell] = second if part > 0 else first
+    outputs[at + 2 * side] = part if part < WHOLE else 0
+    return True
+
+
+# -- the structure -------------------------------------------------------------------------------
+
+
+@jitable
+def _side_error(data, i, theta, outputs, at):
+    """Return the margin error of a vertex."""
+    graph = data.graph
+    error = 0.0
+    for j in range(data.n_labels):
+        if data.labels[i, j] >= 0:
+            error += (outputs[at + j] - 2 * data.labels[i, j]) * theta.unary[0, j]
+    for a in range(data.n_labels if theta.pair.shape[0] > 0 else 0):
+        if outputs[at + a] > 0 or data.labels[i, a] == 1:
+            for k in range(graph.start[a], graph.start[a + 1]):
+                b = graph.neighbour[k]
+                if b > a:
+                    e = graph.edge_of[k]
+                    twice = edge_twice(data, outputs, at, a, b, e)
+                    if data.labels[i, a] == 1 and data.labels[i, b] == 1:
+                        twice -= 2
+                    if twice != 0:
+                        error += twice * theta.pair[e]
+    return 0.5 * error
+
+
+@implements(margin_error, RelaxedLabels)
+def _margin_error(data, i, theta, outputs, at):
+    error = _side_error(data, i, theta, outputs, at)
+    share = share_of(data, outputs, at)
+    if share > 0.0:
+        other = _side_error(data, i, theta, outputs, at + side_size(data))
+        error = (1.0 - share) * error + share * other
+    return error
+
+
+@jitable
+def _add_side(data, i, outputs, at, scale, w):
+    m = data.n_labels
+    n_rows = data.n_columns + data.has_bias
+    W = w[: n_rows * m].reshape((n_rows, m))
+    for j in range(m):
+        truth = data.labels[i, j]
+        if truth >= 0 and outputs[at + j] != 2 * truth:
+            signed = scale * (truth - 0.5 * outputs[at + j])
+            add_row(data.features, i, j, signed, W)
+            if data.has_bias:
+                W[data.n_columns, j] += signed
+    graph = data.graph
+    first = n_rows * m
+    for a in range(m if graph.edges.shape[0] > 0 else 0):
+        if outputs[at + a] > 0 or data.labels[i, a] == 1:
+            for k in range(graph.start[a], graph.start[a + 1]):
+                b = graph.neighbour[k]
+                if b > a:
+                    e = graph.edge_of[k]
+                    twice = edge_twice(data, outputs, at, a, b, e)
+                    if data.labels[i, a] == 1 and data.labels[i, b] == 1:
+                        twice -= 2
+                    if twice != 0:
+                        w[first + e] -= 0.5 * scale * twice
+
+
+@implements(add_difference, RelaxedLabels)
+def _add_difference(data, i, outputs, at, scale, w):
+    share = share_of(data, outputs, at)
+    _add_side(data, i, outputs, at, scale * (1.0 - share), w)
+    if share > 0.0:
+        _add_side(data, i, outputs, at + side_size(data), scale * share, w)
+
+
+@jitable
+def _add_side_potentials(data, i, outputs, at, scale, square, theta):
+    graph = data.graph
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        if truth >= 0:
+            theta.unary[0, j] += scale * square * (truth - 0.5 * outputs[at + j])
+    for a in range(data.n_labels if theta.pair.shape[0] > 0 else 0):
+        if outputs[at + a] > 0 or data.labels[i, a] == 1:
+            for k in range(graph.start[a], graph.start[a + 1]):
+                b = graph.neighbour[k]
+                if b > a:
+                    e = graph.edge_of[k]
+                    twice = edge_twice(data, outputs, at, a, b, e)
+                    if data.labels[i, a] == 1 and data.labels[i, b] == 1:
+                        twice -= 2
+                    theta.pair[e] -= 0.5 * scale * twice
+
+
+@implements(difference_potentials, RelaxedLabels)
+def _difference_potentials(data, i, outputs, at, spare, theta):
+    square = row_product(data.features, i, i) + data.has_bias
+    theta.unary[:] = 0.0
+    theta.pair[:] = 0.0
+    share = share_of(data, outputs, at)
+    _add_side_potentials(data, i, outputs, at, 1.0 - share, square, theta)
+    if share > 0.0:
+        _add_side_potentials(data, i, outputs, at + side_size(data), share, square, theta)
+
+
+# -- costs ---------------------------------------------------------------------------------------
+
+
+@jitable
+def _side_cost(data, cost, i, outputs, at):
+    total = 0.0
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        if truth >= 0 and outputs[at + j] != 2 * truth:
+            total += cost.price[j, truth] * abs(truth - 0.5 * outputs[at + j])
+    return cost.scale[i] * total
+
+
+@implements(output_cost, RelaxedLabels, LabelCost)
+def _output_cost(data, cost, i, outputs, at):
+    total = _side_cost(data, cost, i, outputs, at)
+    share = share_of(data, outputs, at)
+    if share > 0.0:
+        other = _side_cost(data, cost, i, outputs, at + side_size(data))
+        total = (1.0 - share) * total + share * other
+    return total
+
+
+@jitable
+def _side_counts(data, i, outputs, at):
+    """Return how many labels are wrong, and on in output and truth together; halves count half."""
+    wrong = on = 0.0
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        if truth >= 0:
+            value = 0.5 * outputs[at + j]
+            wrong += abs(value - truth)
+            on += value + truth
+    return wrong, on
+
+
+@jitable
+def _counts(data, i, outputs, at):
+    wrong, on = _side_counts(data, i, outputs, at)
+    share = share_of(data, outputs, at)
+    if share > 0.0:
+        other_wrong, other_on = _side_counts(data, i, outputs, at + side_size(data))
+        wrong = (1.0 - share) * wrong + share * other_wrong
+        on = (1.0 - share) * on + share * other_on
+    return wrong, on
+
+
+@implements(output_cost, RelaxedLabels, MicroF1Cost)
+def _output_cost_micro_f1(data, cost, i, outputs, at):
+    return -_counts(data, i, outputs, at)[1]
+
+
+@implements(shift, RelaxedLabels, MicroF1Cost)
+def _shift_micro_f1(data, cost, i, outputs, at):
+    return cost.scale[i] * _counts(data, i, outputs, at)[0]
+
+
+# -- the best output -----------------------------------------------------------------------------
+
+
+@implements_each(maximize, (RelaxedLabels,), *ADDITIVE)
+def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
+    augment(data, cost, i, theta, score_scale, cost_scale)
+    roof_dual(theta.augmented, data.graph, theta.joint, theta.roof, theta.node2, theta.edge2)
+    m, graph = data.n_labels, data.graph
+    side = side_size(data)
+    for cell in range(side):
+        outputs[at + cell] = 0
+    for a in range(m):
+        outputs[at + a] = theta.node2[a] if data.labels[i, a] >= 0 else -1
+        if theta.node2[a] == 1:
+            for k in range(graph.start[a], graph.start[a + 1]):
+                b, e = graph.neighbour[k], graph.edge_of[k]
+                if b > a and theta.node2[b] == 1 and theta.edge2[e] == 1:
+                    outputs[at + m + e // BITS] |= 1 << (e % BITS)
+    for cell in range(side):
+        outputs[at + side + cell] = outputs[at + cell]
+    outputs[at + 2 * side] = 0

@@ -1,0 +1,1 @@
+"""Rankings: the documents of a query in order."""

@@ -1,0 +1,207 @@
+"""Rankings: phi(x, y) adds up the samples of a query, those above others with a positive weight.
+
+A query has P relevant samples and N others. Of an ordering y only the interleaving of the two kinds
+matters; within a kind samples stand in the order of their scores. With +1 for a pair whose relevant
+sample stands above, and -1 for the others,
+
+    phi(x, y) = 1/(P N) sum over pairs of +-(x_relevant - x_other).
+
+An output is one cell a sample: how many samples of the other kind stand above it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.contract import (
+    add_combination,
+    add_difference,
+    implements,
+    margin_error,
+    maximize,
+    n_weights,
+    output_cost,
+    output_size,
+    output_sizes,
+    potentials,
+    score_lengths,
+    score_rows,
+    truths,
+    workspace,
+)
+from maxmargin.features.rows import as_features, frozen, row_lengths
+from maxmargin.inference.ranking.interleave import (
+    RankingRoom,
+    interleave,
+    ranking_room,
+)
+from maxmargin.inference.ranking.rule import (
+    GeneralRule,
+    MonotoneRule,
+    TopRule,
+    cost_of_places,
+)
+
+
+class RankingData(NamedTuple):
+    """Queries with two kinds of samples. w has a weight a feature.
+
+    The rows of a query lie together, its relevant ones first. Several examples may share rows: a
+    query with several grades is one example for every grade from which samples count as relevant.
+    """
+
+    features: Any
+    first: Any  # (n_examples,) int64: the first row of each
+    sizes: Any  # (n_examples,) int64: samples of each
+    n_relevant: Any  # (n_examples,) int64
+    n_columns: int  # features, and a bias where w has one
+
+
+class RankingPotentials(NamedTuple):
+    """Scores of the samples of one query, and the workspaces of its oracle."""
+
+    scores: Any  # (largest,)
+    scaled: Any  # (largest,)
+    room: RankingRoom
+
+
+def ranking_data(
+    X: Any, first: Any, sizes: Any, n_relevant: Any, *, bias: bool = False
+) -> RankingData:
+    """Wrap a matrix of finite numbers, whose queries have their relevant rows first.
+
+    Parameters
+    ----------
+    X : dense or CSR matrix
+    first, sizes, n_relevant : arrays of int, one entry an example
+        Its rows are first .. first + sizes - 1, of which the first n_relevant are relevant.
+    bias : bool
+        Whether w has one cell more, which no ranking looks at: see `HardRows`.
+    """
+    first, sizes, n_relevant = (np.asarray(array) for array in (first, sizes, n_relevant))
+    if not len(first) == len(sizes) == len(n_relevant):
+        raise ValueError("first, sizes and n_relevant must have one entry an example each.")
+    if len(first) and not ((first >= 0).all() and (first + sizes <= X.shape[0]).all()):
+        raise ValueError(f"Examples must be made of the {X.shape[0]} rows of X.")
+    if not ((sizes >= 1).all() and (n_relevant >= 0).all() and (n_relevant <= sizes).all()):
+        raise ValueError("Examples must have at least one sample, and no more relevant ones.")
+    return RankingData(
+        as_features(X),
+        frozen(first, np.int64),
+        frozen(sizes, np.int64),
+        frozen(n_relevant, np.int64),
+        int(X.shape[1]) + int(bias),
+    )
+
+
+@implements(n_weights, RankingData)
+def _n_weights(data):
+    return data.n_columns
+
+
+@implements(output_sizes, RankingData)
+def _output_sizes(data):
+    return data.sizes
+
+
+@implements(truths, RankingData)
+def _truths(data):
+    # No other sample above a relevant one, and all relevant ones above the others.
+    ends = np.cumsum(data.sizes)
+    cells = np.repeat(data.n_relevant, data.sizes)
+    for start, relevant in zip(ends - data.sizes, data.n_relevant, strict=True):
+        cells[start : start + relevant] = 0
+    return cells.astype(np.int32)
+
+
+@implements(workspace, RankingData)
+def _workspace(data):
+    largest = int(data.sizes.max(initial=1))
+    relevant = int(data.n_relevant.max(initial=1))
+    others = int((data.sizes - data.n_relevant).max(initial=1))
+    return RankingPotentials(np.zeros(largest), np.zeros(largest), ranking_room(relevant, others))
+
+
+@implements(score_lengths, RankingData)
+def _score_lengths(data):
+    # h = 2/P sum of relevant scores less 2/N sum of the others, each times a number from 0 to 1.
+    lengths, terms = row_lengths(data.features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.concatenate([[0.0], np.cumsum(lengths)])
+        middle, end = data.first + data.n_relevant, data.first + data.sizes
+        relevant = (sums[middle] - sums[data.first]) / np.maximum(data.n_relevant, 1)
+        others = (sums[end] - sums[middle]) / np.maximum(data.sizes - data.n_relevant, 1)
+    return relevant + others, terms.max(initial=0.0) + data.sizes
+
+
+@implements(output_size, RankingData)
+def _output_size(data, i):
+    return data.sizes[i]
+
+
+@implements(potentials, RankingData)
+def _potentials(data, i, w, scale, theta):
+    score_rows(data.features, data.first[i], data.sizes[i], scale, w, theta.scores)
+
+
+@implements(margin_error, RankingData)
+def _margin_error(data, i, theta, outputs, at):
+    P, size = data.n_relevant[i], data.sizes[i]
+    if P == 0 or size == P:
+        return 0.0
+    total = 0.0
+    for k in range(P):
+        total -= outputs[at + k] * theta.scores[k]
+    for k in range(P, size):
+        total += (P - outputs[at + k]) * theta.scores[k]
+    return 2.0 * total / (float(P) * float(size - P))
+
+
+@implements(add_difference, RankingData)
+def _add_difference(data, i, outputs, at, scale, w):
+    P, size = data.n_relevant[i], data.sizes[i]
+    if P == 0 or size == P:
+        return
+    unit = 2.0 * scale / (float(P) * float(size - P))
+    weights = np.empty(size)
+    for k in range(P):
+        weights[k] = unit * outputs[at + k]
+    for k in range(P, size):
+        weights[k] = unit * (outputs[at + k] - P)
+    add_combination(data.features, data.first[i], weights, w)
+
+
+def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+    P, size = data.n_relevant[i], data.sizes[i]
+    scores = theta.scores
+    if score_scale != 1.0:
+        scores = theta.scaled
+        for k in range(size):
+            scores[k] = score_scale * theta.scores[k]
+    interleave(
+        cost, scores[:P], scores[P:size], cost_scale, theta.room,
+        outputs[at : at + P], outputs[at + P : at + size],
+    )  # fmt: skip
+
+
+def _output_cost(data, cost, i, outputs, at):
+    P, size = data.n_relevant[i], data.sizes[i]
+    if P == 0 or size == P:
+        return 0.0
+    # How many others stand above the first relevant sample, the second, ..., the last.
+    counts = np.zeros(P + 1, dtype=np.int64)
+    for k in range(P, size):
+        counts[outputs[at + k]] += 1
+    above = np.empty(P, dtype=np.int32)
+    total = np.int64(0)
+    for k in range(P):
+        total += counts[k]
+        above[k] = total
+    return cost_of_places(cost, above, P, size - P)
+
+
+for _rule in (MonotoneRule, TopRule, GeneralRule):
+    implements(maximize, RankingData, _rule)(_maximize)
+    implements(output_cost, RankingData, _rule)(_output_cost)

@@ -1,0 +1,54 @@
+"""Rows that w must keep on their side: y_i (w.x_i + b) >= 1, not to be bought off by a loss."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.compile import compiled, jitable
+from maxmargin.core.contract import score_rows
+from maxmargin.features.rows import Dense
+
+
+class HardRows(NamedTuple):
+    """Rows of features, each with its side. The last cell of w is the bias b.
+
+    Attributes
+    ----------
+    features : Dense or Csr
+    sign : array of shape (n_rows,), y_i = 1.0 or -1.0
+    start : array of shape (n_weights,)
+        Weights that keep all rows on their side, so that there are some.
+    """
+
+    features: Any
+    sign: np.ndarray
+    start: np.ndarray
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        """Return y_i (w.x_i + b) of every row."""
+        return self.sign * (row_scores(self.features, len(self.sign), w) + w[-1])
+
+    def signed(self, i: int) -> np.ndarray:
+        """Return y_i (x_i, 1), whose product with w is the margin of row i."""
+        row = np.zeros(len(self.start))
+        if isinstance(self.features, Dense):
+            row[:-1] = self.features.values[i]
+        else:
+            own = slice(self.features.indptr[i], self.features.indptr[i + 1])
+            row[self.features.indices[own]] = self.features.values[own]
+        row[-1] = 1.0
+        return self.sign[i] * row
+
+
+def row_scores(features: Any, n_rows: int, w: np.ndarray) -> np.ndarray:
+    """Return w.x_i of every row; w may be longer than a row."""
+    scores = np.empty(n_rows)
+    compiled(_scores)(features, w, scores)
+    return scores
+
+
+@jitable
+def _scores(features: Any, w: Any, out: Any) -> None:
+    score_rows(features, 0, out.shape[0], 1.0, w, out)

@@ -1,0 +1,1 @@
+"""Structures that users write themselves."""

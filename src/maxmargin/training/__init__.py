@@ -1,0 +1,1 @@
+"""Strategies around a solver's run: settings, paths, warm starts, checkpoints, progress."""

@@ -1,0 +1,181 @@
+"""The regularisation path: one fit a C, each from the dual of the one before."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, cast
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from maxmargin.core.problem import lam_from_C
+from maxmargin.inputs.queries import Queried, check_ids
+from maxmargin.metrics._ranked import number_queries
+from maxmargin.solvers import Result, State, run
+from maxmargin.training.scoring import check_scoring_known, measure_for
+from maxmargin.training.settings import check_C, check_settings, generator
+
+
+@dataclass
+class PathResult:
+    """Fits along C, in increasing order of C.
+
+    A path that was interrupted (Ctrl-C, or a callback that returned True) ends with the fit that
+    was, and is not scored; one interrupted in a fold has the scores of the folds before.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+    results : list of Result, one a C
+    estimators : list of fitted estimators, one a C
+    scores : ndarray of shape (n_Cs, n_folds), or None without `cv`
+    """
+
+    Cs: np.ndarray
+    results: list[Result]
+    estimators: list[Any]
+    scores: np.ndarray | None = None
+
+    @property
+    def mean_scores(self) -> np.ndarray | None:
+        """Mean score over the folds, one a C."""
+        return None if self.scores is None else self.scores.mean(axis=1)
+
+    @property
+    def best_index(self) -> int | None:
+        """Place of the best mean score; of equals the smallest C."""
+        return None if self.scores is None else int(np.argmax(self.scores.mean(axis=1)))
+
+    @property
+    def best_C(self) -> float | None:
+        """C of the best mean score."""
+        return None if self.best_index is None else float(self.Cs[self.best_index])
+
+    @property
+    def best_estimator(self) -> Any:
+        """The estimator of the best C, fitted on all examples."""
+        return None if self.best_index is None else self.estimators[self.best_index]
+
+
+def regularization_path(
+    estimator: Any, X: Any, Y: Any, Cs: Iterable[float], cv: Any, scoring: Any, sample_weight: Any
+) -> PathResult:
+    """Fit clones of an estimator along C, and score them on held-out folds if asked."""
+    values = np.array(sorted({check_C(C, f"Cs[{i}]") for i, C in enumerate(Cs)}))
+    if len(values) == 0:
+        raise ValueError("Cs is empty; give at least one C.")
+    estimator._check_eval_set(None)
+    fitted = fit_along(estimator, X, Y, values, sample_weight)
+    path = PathResult(values[: len(fitted)], [each.result_ for each in fitted], fitted)
+    if cv is None or _is_interrupted(fitted):
+        return path
+    learner = _knowing_all_labels(estimator, fitted[0])
+    columns = []
+    for train, test in folds(estimator, X, Y, cv):
+        weight = None if sample_weight is None else np.asarray(sample_weight)[train]
+        fold = fit_along(learner, take(X, train), take(Y, train), values, weight)
+        if _is_interrupted(fold):
+            break
+        held_out = take(X, test), take(Y, test)
+        columns.append([held_out_score(each, *held_out, scoring) for each in fold])
+    path.scores = np.array(columns).T if columns else None
+    return path
+
+
+def take(X: Any, which: np.ndarray) -> Any:
+    """Return some of the examples."""
+    return X.take(which) if isinstance(X, Queried) else _safe_indexing(X, which)
+
+
+def folds(estimator: Any, X: Any, Y: Any, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield which examples are learnt from and which are held out, fold by fold."""
+    if isinstance(X, Queried) and X.qid is not None:
+        yield from folds_of_queries(X, Y, cv)
+        return
+    target = estimator._stratification(Y)
+    splitter = check_cv(cv, target, classifier=target is not None)
+    yield from splitter.split(np.zeros(_num_samples(Y)), target)
+
+
+def folds_of_queries(X: Queried, Y: Any, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield which rows are learnt from and which are held out: folds of whole queries."""
+    ids = check_ids(X.qid, _num_samples(Y))
+    named, query = number_queries(ids)
+    splitter = check_cv(cv)
+    if isinstance(cv, Integral):
+        for train, test in splitter.split(np.zeros(len(named))):
+            yield np.flatnonzero(np.isin(query, train)), np.flatnonzero(np.isin(query, test))
+        return
+    for train, test in splitter.split(np.zeros(len(ids)), np.asarray(Y), groups=ids):
+        parted = np.intersect1d(query[train], query[test])
+        if len(parted):
+            raise ValueError(
+                f"cv={cv!r} has rows of query {named[parted[0]]} on both sides of a fold; take a "
+                "number of folds, or a splitter by groups such as GroupKFold."
+            )
+        yield train, test
+
+
+def held_out_score(fitted: Any, X: Any, Y: Any, scoring: Any) -> float:
+    """Return the score of a fitted estimator on held-out examples."""
+    if scoring is None and fitted.scoring is None:
+        return fitted.score(X, Y)
+    judge = copy.copy(fitted)
+    judge.scoring = fitted.scoring if scoring is None else scoring
+    check_scoring_known(judge)
+    score = measure_for(judge, X, Y).score
+    return math.nan if score is None else score(fitted.result_.w)
+
+
+def _is_interrupted(fitted: list[Any]) -> bool:
+    return bool(fitted[-1].result_.status == "interrupted")
+
+
+def _knowing_all_labels(estimator: Any, fitted: Any) -> Any:
+    """Return the estimator for folds, whose training parts may lack a label that others have."""
+    if getattr(estimator, "classes", fitted) is not None:  # named already, or no such parameter
+        return estimator
+    return clone(estimator).set_params(classes=fitted.classes_)
+
+
+def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any) -> list[Any]:
+    """Return one fitted estimator a C, each started from the dual of the one before.
+
+    The first that is interrupted is the last.
+    """
+    worker = clone(estimator)
+    settings = check_settings(worker)
+    training = worker._encode(X, Y, sample_weight, reset=True)
+    settings = worker._suit(settings, training)
+    rng = generator(worker.random_state)
+    fitted = []
+    problem, state = None, cast(State, None)
+    for C in Cs:
+        lam = lam_from_C(C, training.n_examples)
+        if problem is None:
+            problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
+        else:
+            before, problem = problem.lam, problem.with_lam(lam)
+            settings.solver.adapt(problem, state, before)
+        worker.C = float(C)
+        result, state = run(
+            problem,
+            settings.solver,
+            rng=rng,
+            tol=worker.tol,
+            max_iter=worker.max_iter,
+            time_budget=worker.time_budget,
+            state=state,
+            callbacks=worker._bound_callbacks(problem),
+        )
+        fitted.append(copy.copy(worker)._adopt(result))
+        if _is_interrupted(fitted):
+            break
+    return fitted

@@ -1,0 +1,176 @@
+"""What held-out examples are scored by: one measure, with a name, for `eval_set` and `patience`.
+
+The parameter `scoring` is None (the estimator's default), the name of a measure, or a callable. A
+measure becomes a function w -> score, larger is better, that a run calls after each pass.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+
+from maxmargin.solvers import Result
+
+Score = Callable[[np.ndarray], float]
+
+#: How errors about held-out examples begin, which are else as those about X and Y.
+ABOUT_EVAL_SET = "eval_set: "
+#: Functions of `maxmargin.metrics` that are smaller where predictions are better.
+_ERRORS = frozenset({"hamming_error", "hamming_loss", "sequence_error"})
+_CAPITALS = {"f1": "F1", "auc": "AUC", "ndcg": "NDCG"}
+
+
+class Measure(NamedTuple):
+    """A function of the weights that scores held-out examples, and its name; None: no examples."""
+
+    name: str
+    score: Score | None
+
+
+def measure_title(name: str) -> str:
+    """Return a measure's name as progress lines and tables show it.
+
+    Examples
+    --------
+    >>> measure_title("chunk_f1"), measure_title("ndcg@10"), measure_title("1 - cost")
+    ('chunk F1', 'NDCG@10', '1 - cost')
+    """
+    words = []
+    for word in name.replace("_", " ").split(" "):
+        stem, at, rest = word.partition("@")
+        words.append(_CAPITALS.get(stem, stem) + at + rest)
+    return " ".join(words)
+
+
+def single_eval_set(eval_set: Any) -> Any:
+    """Return the held-out examples of `eval_set`: itself, or the only element of a list.
+
+    Examples
+    --------
+    >>> single_eval_set([("X", "Y")])
+    ('X', 'Y')
+    """
+    if not isinstance(eval_set, list):
+        return eval_set
+    if len(eval_set) == 1 and isinstance(eval_set[0], (tuple, list)):
+        return tuple(eval_set[0])
+    if len(eval_set) > 1 and all(isinstance(pair, tuple) for pair in eval_set):
+        raise ValueError(
+            f"eval_set holds {len(eval_set)} pairs, but one is scored, which patience goes by: "
+            "give that one, as (X, Y) or [(X, Y)]."
+        )
+    return eval_set
+
+
+def eval_measure(estimator: Any, eval_set: tuple[Any, Any] | None) -> Measure:
+    """Return what `eval_set` is scored by after each pass; errors say that they are about it."""
+    if eval_set is None:
+        return Measure("", None)
+    with _about_eval_set():
+        found: Any = measure_for(estimator, *eval_set)
+
+    def named_score(w: np.ndarray) -> float:
+        with _about_eval_set():
+            return float(found.score(w))
+
+    return Measure(found.name, named_score)
+
+
+@contextmanager
+def _about_eval_set() -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{ABOUT_EVAL_SET}{error}") from error
+
+
+def check_scoring_known(estimator: Any) -> None:
+    """Refuse a parameter `scoring` that is neither None, a known name nor callable."""
+    scoring = estimator.scoring
+    if scoring is None:
+        return
+    if callable(scoring) and not isinstance(scoring, type):
+        name = scoring_name(scoring)
+        if _is_ours(scoring) and name in _ERRORS:
+            raise ValueError(
+                f"scoring={name}: smaller is better there, and larger is taken; pass "
+                f"make_scorer({name}, greater_is_better=False)."
+            )
+        return
+    if not isinstance(scoring, str):
+        raise TypeError(
+            "scoring must be None, the name of a measure or a callable (estimator, X, y) -> score, "
+            f"got {scoring!r}."
+        )
+    if estimator._measure(scoring) is None and scoring not in get_scorer_names():
+        own = ", ".join(map(repr, estimator._measure_names()))
+        raise ValueError(
+            f"scoring={scoring!r} is not known. There are: {own + ', and ' if own else ''}"
+            "the names of sklearn.metrics.get_scorer_names()."
+        )
+
+
+def measure_for(estimator: Any, X: Any, Y: Any) -> Measure:
+    """Return what held-out examples are scored by, for an estimator that knows its classes."""
+    scoring = estimator.scoring
+    if scoring is None:
+        name = estimator._default_measure(X, Y)
+        builder = None if name is None else estimator._measure(name)
+        if builder is None:
+            return Measure(estimator._score_name(), estimator._scorer(X, Y))
+        return Measure(name, builder(X, Y))
+    if isinstance(scoring, str):
+        builder = estimator._measure(scoring)
+        if builder is not None:
+            return Measure(scoring, builder(X, Y))
+        return Measure(scoring, _by_scorer(estimator, get_scorer(scoring), scoring, X, Y))
+    name = scoring_name(scoring)
+    if _is_ours(scoring):
+        builder = estimator._measure(name)
+        if builder is None:  # a metric of ours, which takes (y_true, y_pred)
+            return Measure(name, by_prediction(estimator, scoring, X, Y))
+        return Measure(name, builder(X, Y))
+    scorer = check_scoring(estimator, scoring=scoring)
+    return Measure(name, _by_scorer(estimator, scorer, name, X, Y))
+
+
+def _is_ours(scoring: Any) -> bool:
+    return str(getattr(scoring, "__module__", "")).startswith("maxmargin.metrics")
+
+
+def by_prediction(estimator: Any, metric: Callable[..., Any], X: Any, Y: Any) -> Score:
+    """Return the function w -> metric(Y, predictions at w)."""
+    predict = estimator._predictor(X)
+    return lambda w: float(metric(Y, predict(w)))
+
+
+def _by_scorer(estimator: Any, scorer: Any, name: str, X: Any, Y: Any) -> Score:
+    """Return the function w -> scorer(estimator with weights w, X, Y)."""
+    estimator._encode_inputs(X)  # what is wrong with X is said now, not after a pass
+
+    def score(w: np.ndarray) -> float:
+        found = estimator._apply_scorer(scorer, _with_weights(estimator, w), X, Y)
+        if not isinstance(found, (int, float, np.number)) or math.isnan(found):
+            raise ValueError(f"scoring={name} must return a number, got {found!r}.")
+        return float(found)
+
+    return score
+
+
+def _with_weights(estimator: Any, w: np.ndarray) -> Any:
+    """Return a copy of an estimator that predicts with weights w."""
+    nan = math.nan
+    return copy.copy(estimator)._adopt(Result(w, nan, nan, nan, "", 0, 0, 0.0, []))
+
+
+def scoring_name(scoring: Any) -> str:
+    """Return how a callable is called: a function's name, or what a scorer goes by."""
+    inner = getattr(scoring, "_score_func", scoring)
+    return str(getattr(inner, "__name__", type(inner).__name__))

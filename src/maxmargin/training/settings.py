@@ -1,0 +1,246 @@
+"""Parameters that all estimators share: names looked up, values checked, before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from maxmargin.costs import COSTS, Cost
+from maxmargin.inputs.checks import check_number, unknown
+from maxmargin.search import SEARCHES, Search
+from maxmargin.solvers import SOLVERS, Solver
+from maxmargin.surrogates import SURROGATES, Surrogate
+from maxmargin.training.scoring import check_scoring_known
+
+
+def resolve(kind: str, value: Any, registry: Mapping[str, Any], method: str) -> Any:
+    """Return the object that a parameter stands for: itself, or what the registry has by name."""
+    if isinstance(value, str):
+        if value not in registry:
+            raise unknown(kind, value, registry)
+        try:
+            return registry[value]()
+        except TypeError as error:
+            name = registry[value].__name__
+            raise ValueError(
+                f"{kind}={value!r} has parameters of its own: pass {kind}={name}(...). ({error})"
+            ) from None
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
+        what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        raise TypeError(
+            f"{kind} must be a name ({', '.join(map(repr, registry))}) or an object with a method "
+            f"{method!r}, got {what}."
+        )
+    return value
+
+
+def resolve_cost(value: Any) -> Cost:
+    """Return the cost that a parameter stands for."""
+    return resolve("cost", value, COSTS, "tables")
+
+
+def resolve_surrogate(value: Any) -> Surrogate:
+    """Return the surrogate that a parameter stands for."""
+    return resolve("surrogate", value, SURROGATES, "compiled")
+
+
+def resolve_search(value: Any) -> Search | str:
+    """Return the search that a parameter stands for; "auto" stays a word until data are known."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, str) and value not in SEARCHES:
+        raise unknown("search", value, {"auto": None} | SEARCHES)
+    return resolve("search", value, SEARCHES, "bind")
+
+
+def resolve_solver(value: Any) -> Solver:
+    """Return the solver that a parameter stands for; automatic.py says what "auto" does."""
+    if isinstance(value, str) and value not in SOLVERS:
+        raise unknown("solver", value, {"auto": None} | SOLVERS)
+    return resolve("solver", value, SOLVERS, "advance")
+
+
+#: Outside these 1/(C n), or what is multiplied with it, is no number to work with.
+SMALLEST_C, LARGEST_C = 1e-100, 1e100
+
+
+def check_C(C: Any, name: str = "C") -> float:
+    """Return C, or raise an error that says which values make sense.
+
+    Examples
+    --------
+    >>> check_C(1e300)
+    Traceback (most recent call last):
+    ValueError: C must lie between 1e-100 and 1e+100, got 1e+300: ...
+    """
+    number = check_number(name, C)
+    if not SMALLEST_C <= number <= LARGEST_C:
+        raise ValueError(
+            f"{name} must lie between {SMALLEST_C:g} and {LARGEST_C:g}, got {number:g}: beyond, "
+            "lam = 1/(C n) and the weights cannot be told from 0 or infinity. Values from 1e-4 to "
+            "1e4 are usual."
+        )
+    return number
+
+
+def check_random_state(random_state: Any) -> None:
+    """Refuse what is no source of randomness, drawing nothing from what is."""
+    if random_state is None or isinstance(
+        random_state, (np.random.Generator, np.random.RandomState)
+    ):
+        return
+    if not isinstance(random_state, Integral):
+        raise TypeError(
+            "random_state must be None, an integer, a numpy Generator or a RandomState, got "
+            f"{random_state!r}."
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state must be >= 0, got {random_state!r}.")
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the source of randomness that `random_state` stands for."""
+    check_random_state(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return np.random.default_rng(None if random_state is None else int(random_state))
+
+
+def check_flags(estimator: Any, *names: str) -> None:
+    """Refuse parameters that are not True or False."""
+    for name in names:
+        value = getattr(estimator, name)
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name} must be True or False, got {value!r}.")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The common parameters of an estimator, checked and resolved."""
+
+    surrogate: Surrogate
+    search: Search | str
+    solver: Solver
+    n_jobs: int
+
+
+def check_settings(estimator: Any) -> Settings:
+    """Check the common parameters of an estimator."""
+    check_C(estimator.C)
+    check_number("tol", estimator.tol, closed=True)
+    check_number("max_iter", estimator.max_iter, 1, closed=True, integer=True)
+    if estimator.time_budget is not None:
+        check_number("time_budget", estimator.time_budget)
+    if estimator.patience is not None:
+        check_number("patience", estimator.patience, 1, closed=True, integer=True)
+    if not isinstance(estimator.warm_start, (bool, np.bool_)):
+        raise TypeError(f"warm_start must be True or False, got {estimator.warm_start!r}.")
+    if not isinstance(estimator.verbose, (int, np.integer)) or estimator.verbose < 0:
+        raise ValueError(f"verbose must be an integer >= 0, got {estimator.verbose!r}.")
+    check_random_state(estimator.random_state)
+    check_scoring_known(estimator)
+    for i, callback in enumerate(estimator.callbacks or ()):
+        if not callable(callback) and not hasattr(callback, "bind"):
+            raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
+    surrogate, solver = (
+        resolve_surrogate(estimator.surrogate),
+        resolve_solver(estimator._named_solver()),
+    )
+    search = resolve_search(estimator.search)
+    check_fit_together(solver, surrogate, estimator._structure())
+    check_slack_known(search, solver)
+    estimator._check_parameters()
+    return Settings(surrogate, search, solver, n_threads(estimator.n_jobs))
+
+
+#: More threads than any machine has.
+MOST_JOBS = 65536
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Return the number of threads that n_jobs stands for (None: 1, -1: one a core)."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or not 1 <= abs(int(n_jobs)) <= MOST_JOBS:
+        raise ValueError(
+            f"n_jobs must be None or an integer other than 0 and within {MOST_JOBS}, "
+            f"got {n_jobs!r}."
+        )
+    return int(n_jobs) if int(n_jobs) > 0 else int(effective_n_jobs(n_jobs))
+
+
+#: What a solver may need, in the words of errors; other needs go by their own names.
+_WORDS = {
+    "convex": "a loss that is convex",
+    "linear": "a loss that is affine in the margin error",
+    "unit_slope": "a loss of slope 1",
+    "listed": "outputs that can be listed",
+}
+#: Needs that a surrogate meets, by its attribute that says so; a structure meets the others.
+_FLAGS = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
+
+
+def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> None:
+    """Refuse a solver whose needs are not met; say which solvers would do.
+
+    ``structure`` says what it offers in its attribute ``provides``, a collection of names; without
+    one it offers no more than every structure must.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SDCA
+    >>> from maxmargin.surrogates import MarginRescaling
+    >>> check_fit_together(SDCA(), MarginRescaling(), object())
+    Traceback (most recent call last):
+    ValueError: SDCA needs outputs that can be listed, which object does not provide. ...
+    """
+    lacking = lacking_needs(solver, surrogate, structure)
+    if not lacking:
+        return
+    culprit = surrogate if lacking[0] in _FLAGS else structure
+    fitting = [
+        name for name, cls in SOLVERS.items() if not lacking_needs(cls, surrogate, structure)
+    ]
+    raise ValueError(
+        f"{type(solver).__name__} needs {_WORDS.get(lacking[0], lacking[0])}, which "
+        f"{type(culprit).__name__} does not provide. Solvers that fit: "
+        f"{', '.join(fitting) or 'none'}."
+    )
+
+
+def lacking_needs(solver: Solver | type[Solver], surrogate: Surrogate, structure: Any) -> list[str]:
+    """Return what a solver needs and neither the surrogate nor the structure has."""
+    met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
+    return sorted(solver.needs - met - set(getattr(structure, "provides", ())))
+
+
+def knows_enough(solver: Solver, search: Search | str) -> bool:
+    """Tell whether a solver can tell a search the slacks that it asks for, if it asks."""
+    return isinstance(search, str) or not search.needs_slack or solver.knows_slack
+
+
+def check_slack_known(search: Search | str, solver: Solver) -> None:
+    """Refuse a search that looks for what is worse than a known slack where nobody knows one.
+
+    Examples
+    --------
+    >>> from maxmargin.search import SarawagiGupta
+    >>> from maxmargin.solvers import SGD
+    >>> check_slack_known(SarawagiGupta(), SGD())
+    Traceback (most recent call last):
+    ValueError: search=SarawagiGupta(...) needs the slack of each example, which only the solver ...
+    """
+    if knows_enough(solver, search):
+        return
+    knowing = [name for name, kind in SOLVERS.items() if kind.knows_slack]
+    raise ValueError(
+        f"search={search!r} needs the slack of each example, which only the solver "
+        f"{', '.join(knowing)} knows, not {solver.name}."
+    )
