@@ -23,7 +23,7 @@ from maxmargin import RankingSVM
 from maxmargin.metrics import ndcg
 
 #: What the defaults were before: NDCG itself, features as they are.
-OLD = {"C": 1.0, "cost": "ndcg", "normalize": None, "zeros": "value", "steps": 0}
+OLD = {"C": 1.0, "cost": "ndcg", "normalize_queries": None, "zeros": "value", "steps": 0}
 #: The default, and what each of its parts gives.
 OURS: dict[str, dict[str, Any]] = {
     "default": {},

@@ -62,10 +62,10 @@ def sentence(work):
     return str(caught.value)
 
 
-def fit_conll(path="good.conll", **params):
+def fit_conll(path="good.conll", patience=None, **params):
     data = read_conll(path)
     X = FeatureTemplate.parse("chunking", data.columns).transform(data.sentences)
-    return maxmargin.ChainSVM(random_state=0, **params).fit(X, data.tags)
+    return maxmargin.ChainSVM(random_state=0, **params).fit(X, data.tags, patience=patience)
 
 
 TRAIN = ["train", "chain", "good.conll", "--model", "a.mm", "-q"]
@@ -91,7 +91,7 @@ TRAIN = ["train", "chain", "good.conll", "--model", "a.mm", "-q"]
         (["--scheme", "bilou"], {"constraints": "bilou"}, "bioes"),
         (["--min-count", "0"], {"min_count": 0}, "min_count must be"),
         (["--min-count", "9"], {"min_count": 9}, "min_count=9"),
-        (["--hashing", "-4"], {"hashing": -4}, "hashing must be"),
+        (["--hashing", "-4"], {"n_hashed_features": -4}, "n_hashed_features must be"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import maxmargin
-from maxmargin import NDCGAtK, RankingSVM
+from maxmargin import RankingSVM
 from maxmargin.cli.main import run
+from maxmargin.costs import NDCGAtK, NDCGPairs, PrecisionAtK
 from maxmargin.datasets import make_rankings
 from maxmargin.io import read_npz, read_rankings, write_npz, write_svmlight
 from maxmargin.metrics import auc, average_precision, ndcg, precision_at_k, ranking_report
@@ -71,7 +72,7 @@ def test_training_is_that_of_a_script(cli):
     options = ["--C", "5", "--cost", "ap", "--relevant", "2"]
     out, _ = train(cli, *options, "--json")
     X, grades, qid = read_rankings("train.svm")
-    script = RankingSVM(C=5.0, cost="ap", relevant=2.0, tol=0.01, random_state=0)
+    script = RankingSVM(C=5.0, cost="ap", relevance_threshold=2.0, tol=0.01, random_state=0)
     with pytest.warns(UserWarning, match="teach nothing"):
         script.fit(X, grades, qid=qid)
     model = maxmargin.load("a.mm")
@@ -89,9 +90,9 @@ def test_what_can_be_said_of_a_cost(cli):
     train(cli, "--cost", "ndcg_at_k", "--k", "4", "--gain", "linear")
     assert maxmargin.load("a.mm").cost == NDCGAtK(4, "linear")
     train(cli, "--gain", "linear")
-    assert maxmargin.load("a.mm").cost == maxmargin.NDCGPairs("linear")
+    assert maxmargin.load("a.mm").cost == NDCGPairs("linear")
     train(cli, "--cost", "precision_at_k", "--k", "2", "--solver", "one_slack")
-    assert maxmargin.load("a.mm").cost == maxmargin.PrecisionAtK(2)
+    assert maxmargin.load("a.mm").cost == PrecisionAtK(2)
     assert maxmargin.load("a.mm").result_.solver == "one_slack"
 
 
@@ -99,7 +100,7 @@ def test_what_can_be_said_of_a_cost(cli):
 def test_normalisation_makes_the_rows_of_a_file_dense(cli, how):
     train(cli, "--normalize", how, "--dev", "test.svm")
     X, grades, qid = read_rankings("train.svm")
-    script = RankingSVM(normalize=how, tol=0.01, random_state=0)
+    script = RankingSVM(normalize_queries=how, tol=0.01, random_state=0)
     with pytest.warns(UserWarning, match="1 of 20 queries"):
         script.fit(X.toarray(), grades, qid=qid)
     np.testing.assert_array_equal(maxmargin.load("a.mm").coef_, script.coef_)
@@ -455,8 +456,8 @@ def test_bad_arrays_end_with_the_sentence_of_python(cli, change, said):
         (["ranking", "train.svm", "--cost", "auc", "--gain", "linear"], "--gain is for the costs"),
         (["ranking", "train.svm", "--gain", "square"], "gain must be one of exponential, linear"),
         (["ranking", "train.svm", "--cost", "ndcg_at_k", "--k", "0"], "k must be at least 1"),
-        (["ranking", "train.svm", "--relevant", "0"], "relevant must be a number > 0"),
-        (["ranking", "train.svm", "--normalize", "l2"], "normalize must be None or one of"),
+        (["ranking", "train.svm", "--relevant", "0"], "relevance_threshold must be a number > 0"),
+        (["ranking", "train.svm", "--normalize", "l2"], "normalize_queries must be None or one of"),
         (["ranking", "train.svm", "--solver", "sdca"], "SDCA needs outputs that can be listed"),
         (["ranking", "train.svm", "--labels", "3"], "--labels is for label sets"),
         (["ranking", "train.svm", "--template", "ner"], "--template is for CoNLL files"),

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin.core.contract import oracles, provided_by
 from maxmargin.core.problem import Problem
 from maxmargin.costs import COSTS, Hamming, ZeroOne
 from maxmargin.search.direct import Direct
@@ -53,13 +52,6 @@ class Case:
         return tiny_problem(self.structure, self.cost, self.surrogate, **options)
 
 
-class Offer:
-    """A structure, as far as solvers ask what it provides."""
-
-    def __init__(self, kind):
-        self.provides = provided_by(kind)
-
-
 def fits(structure, surrogate, solver):
     psi, needs = SURROGATES[surrogate](), SOLVERS[solver].needs
     flags = {
@@ -67,9 +59,7 @@ def fits(structure, surrogate, solver):
         "linear": psi.is_linear,
         "unit_slope": psi.has_unit_slope,
     }
-    return structure_fits(STRUCTURES[structure], needs) and all(
-        flags[need] for need in needs & flags.keys()
-    )
+    return structure_fits(structure, needs) and all(flags[need] for need in needs & flags.keys())
 
 
 TRIPLES = list(itertools.product(STRUCTURES, SURROGATES, SOLVERS))
@@ -149,12 +139,11 @@ def test_every_surrogate_trains_to_its_certificate(case):
         assert result.primal < problem.primal(np.zeros(problem.n_weights))
         assert not result.is_certified
         return
-    view = problem.view
     if problem.objective == "relaxed":  # more outputs than are listed: only the gap is looked at
         assert result.status == "converged" and result.relative_gap <= tol
         return
     assert result.dual <= best.upper + slack
-    if not {"profile", "k_best"} & oracles(view.data, view.cost):  # a bound is all there is
+    if not {"profile", "k_best"} & problem.capabilities:  # a bound is all there is
         assert result.status in ("converged", "oracle_bound")
         assert result.gap - result.search_gap <= 0.1 * result.primal
     else:
@@ -182,7 +171,7 @@ def is_refused(case):
 )
 def test_uncompiled_problems_meet_the_contract(structure, features, solver):
     """That compiled code agrees with these types of features is shown in test_structures."""
-    if not structure_fits(STRUCTURES[structure], SOLVERS[solver].needs):
+    if not structure_fits(structure, SOLVERS[solver].needs):
         return  # refused, see below
     problem = tiny_problem(structure, features=features, compile=False)
     assert not problem.is_compiled
@@ -206,7 +195,7 @@ def test_the_optimum_does_not_depend_on_how_features_are_held(structure, feature
 def test_threads_change_nothing(solver, monkeypatch):
     monkeypatch.setattr("maxmargin.core.workers.CHUNK", 1)
     needs = SOLVERS[solver].needs
-    structure = "chain" if structure_fits(STRUCTURES["chain"], needs) else "multiclass"
+    structure = "chain" if structure_fits("chain", needs) else "multiclass"
     ends = [
         run(
             tiny_problem(structure, n_jobs=n), SOLVERS[solver](),
@@ -231,33 +220,33 @@ class Steep(MarginRescaling):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_that_need_a_convex_surrogate_say_so(solver):
-    structure = Offer(STRUCTURES["multiclass"])
+    view = tiny_problem("multiclass", compile=False).view
     lacking = {"convex", "linear"}  # what Bent does not have
     if not SOLVERS[solver].needs & lacking:
-        check_fit_together(SOLVERS[solver](), Bent(), structure)
+        check_fit_together(SOLVERS[solver](), Bent(), view.data, view.cost)
         return
     fitting = [name for name, cls in SOLVERS.items() if not cls.needs & lacking]
     need = "convex" if "convex" in SOLVERS[solver].needs else "affine in the margin error"
     message = f"needs a loss that is {need}, which Bent does not provide"
     with pytest.raises(ValueError, match=message) as error:
-        check_fit_together(SOLVERS[solver](), Bent(), structure)
+        check_fit_together(SOLVERS[solver](), Bent(), view.data, view.cost)
     assert str(error.value).endswith(f"Solvers that fit: {', '.join(fitting)}.")
 
 
 def test_a_solver_that_needs_unit_slope_says_so():
     message = "Perceptron needs a loss of slope 1, which Steep does not provide"
     with pytest.raises(ValueError, match=message):
-        check_fit_together(SOLVERS["perceptron"](), Steep(), Offer(STRUCTURES["multiclass"]))
+        check_fit_together(SOLVERS["perceptron"](), Steep())
 
 
 @pytest.mark.parametrize(("structure", "surrogate", "solver"), TRIPLES)
 def test_solvers_are_refused_where_they_do_not_fit(structure, surrogate, solver):
-    psi, offer = SURROGATES[surrogate](), Offer(STRUCTURES[structure])
+    psi, view = SURROGATES[surrogate](), tiny_problem(structure, compile=False).view
     if fits(structure, surrogate, solver):
-        check_fit_together(SOLVERS[solver](), psi, offer)
+        check_fit_together(SOLVERS[solver](), psi, view.data, view.cost)
         return
     with pytest.raises(ValueError, match=r"needs .* does not provide") as error:
-        check_fit_together(SOLVERS[solver](), psi, offer)
+        check_fit_together(SOLVERS[solver](), psi, view.data, view.cost)
     fitting = [name for name in SOLVERS if fits(structure, surrogate, name)]
     assert str(error.value).endswith(f"Solvers that fit: {', '.join(fitting)}.")
 

@@ -91,7 +91,9 @@ def test_an_interrupt_ends_the_batch(error, n_jobs):
 # -- problems --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("travel", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+@pytest.mark.parametrize(
+    "travel", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy], ids=["pickle", "deepcopy"]
+)
 def test_a_problem_travels_after_a_threaded_batch(travel, monkeypatch):
     monkeypatch.setattr("maxmargin.core.workers.CHUNK", 1)
     problem = tiny_problem("chain", n_jobs=2)

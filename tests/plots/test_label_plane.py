@@ -27,6 +27,7 @@ from maxmargin.core.contract import (
     workspace,
 )
 from maxmargin.costs import CostMatrix
+from maxmargin.inputs.request import Request
 from maxmargin.look.example import example_problem, trace_example
 from maxmargin.look.points import label_points, upper_right
 from maxmargin.look.scene import make_scene
@@ -69,7 +70,7 @@ def random_clouds(rng, n, sizes=(1, 9)):
 
 def as_fitted(model, X, Y, seed=0, size=0.3):
     """Return an estimator with random weights, as if these had been learnt: nothing compiles."""
-    training = model._encode(X, Y, reset=True)
+    training = model._encode(Request(X, Y), reset=True)
     w = np.random.default_rng(seed).normal(scale=size, size=int(n_weights(training.data)))
     model.result_ = SimpleNamespace(w=w)
     return model

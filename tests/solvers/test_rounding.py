@@ -197,8 +197,10 @@ def test_normalised_features_do_not_overflow(normalize):
     y, qid = rng.integers(3, size=12), np.repeat([0, 1], 6)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        large = RankingSVM(normalize=normalize, random_state=0).fit(1.7e308 * small, y, qid=qid)
-    same = RankingSVM(normalize=normalize, random_state=0).fit(small, y, qid=qid)
+        large = RankingSVM(normalize_queries=normalize, random_state=0).fit(
+            1.7e308 * small, y, qid=qid
+        )
+    same = RankingSVM(normalize_queries=normalize, random_state=0).fit(small, y, qid=qid)
     assert large.result_.status == "converged" and large.coef_.any()
     room = large.result_.gap + same.result_.gap
     assert abs(large.result_.primal - same.result_.primal) <= room + 1e-9

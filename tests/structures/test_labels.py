@@ -297,7 +297,7 @@ def test_a_program_that_runs_out_of_time_says_by_how_much(rng):
 def test_the_k_best_are_the_k_best_of_all(inference, name, ties):
     for seed in range(2 if inference == "program" else 15):
         made = case(inference, name, seed, ties=ties)
-        if made is None or "k_best" not in generic.oracles(made[0], made[1]):
+        if made is None or "k_best" not in generic.capabilities(made[0], made[1]):
             return
         data, cost, theta, room, rows = made
         h, g = criteria(data, cost, 1, theta, rows)
@@ -323,7 +323,7 @@ def test_the_k_best_are_the_k_best_of_all(inference, name, ties):
 def test_profiles_hold_the_best_of_every_cost(inference, name, ties):
     for seed in range(20):
         made = case(inference, name, seed, ties=ties)
-        if made is None or "profile" not in generic.oracles(made[0], made[1]):
+        if made is None or "profile" not in generic.capabilities(made[0], made[1]):
             return
         data, cost, theta, room, rows = made
         all_h, all_g = criteria(data, cost, 1, theta, rows)
@@ -372,11 +372,11 @@ def test_the_list_is_made_anew_for_a_cost_at_the_same_address():
 def test_profiles_need_labels_of_one_price():
     for inference in ("independent", "tree"):
         data, _ = make(inference)
-        assert "profile" in generic.oracles(data, tables("hamming", data))
+        assert "profile" in generic.capabilities(data, tables("hamming", data))
         weighted = label_tables(ClassWeighted({0: 2.0}), [0, 1, 2], data.labels)
         with pytest.raises(ValueError, match="some labels cost more than others"):
             generic.profile_levels(data, weighted)
-        assert "profile" not in generic.oracles(data, weighted)
+        assert "profile" not in generic.capabilities(data, weighted)
     # Where all sets are listed every one of them is a level.
     data, _ = make("listed")
     weighted = label_tables(ClassWeighted({0: 2.0}), [0, 1, 2], data.labels)
@@ -389,7 +389,7 @@ def test_the_best_within_an_angle(inference, name, rng):
     n_found = n_none = 0
     for seed in range(3 if inference == "program" else 30):
         made = case(inference, name, seed, missing=0.1)
-        if made is None or "constrained" not in generic.oracles(made[0], made[1]):
+        if made is None or "constrained" not in generic.capabilities(made[0], made[1]):
             return
         data, cost, theta, room, rows = made
         h, g = criteria(data, cost, 1, theta, rows)
@@ -535,7 +535,7 @@ def test_means_of_outputs_are_means_in_all_they_say(inference, rng):
             for row, output in zip(psi, (left, right, y), strict=True):
                 generic.add_difference(data, 1, output, 0, 1.0, row)
             assert psi[2] == pytest.approx(weights @ psi[:2], abs=1e-7)
-    assert generic.is_relaxed(type(data)) and not generic.is_relaxed(TreeLabels)
+    assert "relaxed" in generic.capabilities(data, cost)
 
 
 def test_a_mean_of_means_is_refused():

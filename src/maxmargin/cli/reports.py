@@ -39,7 +39,7 @@ def report(
             {
                 "command": "train",
                 "estimator": type(estimator).__name__,
-                "params": _params(estimator),
+                "params": estimator.get_params(deep=False),
                 "model": path,
                 **sizes,
                 "missing": missing,
@@ -62,11 +62,11 @@ def report(
 
 def _score(model: Model, held_out: Batch) -> float:
     """Return the score of the weights that are kept, by the measure of the run."""
-    from maxmargin.inputs.queries import Queried
+    from maxmargin.inputs.request import Request
     from maxmargin.training.scoring import measure_for
 
-    X = held_out.X if held_out.qid is None else Queried(held_out.X, held_out.qid)
-    score = measure_for(model.estimator, X, held_out.y).score
+    request = Request(held_out.X, held_out.y, **held_out.beside)
+    score = measure_for(model.estimator, request).score
     return math.nan if score is None else score(model.estimator.result_.w)
 
 
@@ -78,11 +78,6 @@ def _held_out_score(result: Any, value: float, patience: int | None) -> str:
         return f"{value:.4f}"
     said = f"{value:.4f} (best {scores[best]:.4f}, after pass {result.history[best].pass_}"
     return said + (")" if patience is not None else "; --patience keeps the best)")
-
-
-def _params(estimator: Any) -> dict[str, Any]:
-    params = estimator.get_params(deep=False)
-    return {name: value for name, value in params.items() if name != "callbacks"}
 
 
 def result_values(result: Any) -> dict[str, Any]:

@@ -18,9 +18,9 @@ import numpy as np
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
     Identity,
+    capabilities,
     find,
     inner,
-    is_relaxed,
     memory,
     n_weights,
     output_sizes,
@@ -196,9 +196,16 @@ class Problem:
         )
 
     @property
+    def capabilities(self) -> frozenset[str]:
+        """What the data with their cost offer, see `maxmargin.core.contract.capabilities`."""
+        if "capabilities" not in self._known:
+            self._known["capabilities"] = capabilities(self.view.data, self.view.cost)
+        return self._known["capabilities"]
+
+    @property
     def objective(self) -> str:
         """What P is: "integral", or of a "relaxed" problem's outputs."""
-        return "relaxed" if is_relaxed(type(self.view.data)) else "integral"
+        return "relaxed" if "relaxed" in self.capabilities else "integral"
 
     @property
     def is_euclidean(self) -> bool:

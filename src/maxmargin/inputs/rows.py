@@ -24,12 +24,13 @@ from maxmargin.inputs.vocabulary import (
 class RowInputs:
     """The part of an estimator that reads one row of features an example.
 
-    It has the parameters `min_count` and `hashing`; see `FeatureTable`. One that takes missing
-    values has the parameter `missing`, and `_columned` makes columns of rows; see `Columns`.
+    It has the parameters `min_count` and `n_hashed_features`; see `FeatureTable`. One that takes
+    missing values has the parameter `missing`, and `_columned` makes columns of rows, see
+    `Columns`.
     """
 
     min_count: int
-    hashing: int | None
+    n_hashed_features: int | None
     missing: str = "error"
     zeros: str = "value"
     steps: int = 0
@@ -50,11 +51,9 @@ class RowInputs:
             if self.features_ is not None:
                 return self.features_.transform(X)
         elif kind is not None:
-            self.features_ = FeatureTable(self.min_count, self.hashing)
+            self.features_ = FeatureTable(self.min_count, self.n_hashed_features)
             rows = self.features_.fit_transform(X)
-            self.n_features_in_ = rows.shape[1]
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+            self._forget_names(rows.shape[1], self.features_)
             return rows
         else:
             self.features_ = None
@@ -73,6 +72,12 @@ class RowInputs:
             raise
         check = check_csr if sp.issparse(matrix) else check_dense
         return check(matrix, allow_nan=self._allows_nan())
+
+    def _forget_names(self, n_features: int, table: FeatureTable | None = None) -> None:
+        """Take note of rows whose columns have no names but those of a table."""
+        self.features_, self.n_features_in_ = table, n_features
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _allows_nan(self) -> bool:
         check_columns(self.missing, self.zeros, self.steps)

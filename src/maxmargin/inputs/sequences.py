@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.inputs.vocabulary import (
+    FeatureTable,
     _check_rows,
     check_csr,
     check_dense,
@@ -27,6 +28,34 @@ class Stack(NamedTuple):
 
     matrix: Any  # (n_positions, n_features), ndarray or CSR
     offsets: np.ndarray  # (n_sequences + 1,) int64
+
+
+def read_sequences(X: Any, table: FeatureTable) -> tuple[Stack, FeatureTable | None]:
+    """Return the features of training sequences, and the table where they are symbolic.
+
+    ``table`` is an empty one, which then learns their features.
+    """
+    sequences = as_sequences("X", X)
+    kind = symbolic_kind(sequences)
+    if kind is None:
+        return stack_arrays(sequences), None
+    positions, offsets = flatten_positions(sequences, kind)
+    return Stack(table.fit_transform(positions, naming("X", offsets)), offsets), table
+
+
+def reread_sequences(X: Any, table: FeatureTable | None, n_features: int) -> Stack:
+    """Return the features of sequences as those of training were read."""
+    sequences = as_sequences("X", X)
+    if table is not None:
+        positions, offsets = flatten_positions(sequences, table.kind)
+        return Stack(table.transform(positions, naming("X", offsets)), offsets)
+    kind = symbolic_kind(sequences)
+    if kind is not None:
+        raise TypeError(
+            f"X has {'dictionaries' if kind == 'dict' else 'lists'} of features, but the model was "
+            "fitted on arrays."
+        )
+    return stack_arrays(sequences, n_features)
 
 
 def as_sequences(name: str, value: Any) -> list[Any]:

@@ -9,11 +9,11 @@ import numpy as np
 
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
+    capabilities,
     k_best,
     k_best_room,
     margin_error,
     maximize,
-    oracles,
     output_cost,
     output_size,
     output_sizes,
@@ -253,7 +253,7 @@ def _sample(
 ) -> np.ndarray:
     """Return the outputs at the corners, the k best at each one's tilt, and neighbours of these."""
     rows = [bench.truth[None], *(y[None] for y, _ in corners)]
-    if "k_best" in oracles(bench.data, bench.cost):
+    if "k_best" in capabilities(bench.data, bench.cost):
         tilts = np.unique([tilt for _, tilt in corners])
         k = max(2, n_outputs // (3 * len(tilts)))
         rows += [bench.best(tilt, k) for tilt in tilts]

@@ -18,11 +18,11 @@ import numpy as np
 
 from maxmargin.core.compile import kernel
 from maxmargin.core.contract import (
+    capabilities,
     constrained,
     cost_step,
     find,
     implements,
-    is_relaxed,
     margin_error,
     memory,
     output_cost,
@@ -93,7 +93,7 @@ class Angular:
     def bind(self, data: Any, cost: Any, surrogate: Any) -> AngularSearch:
         """Return the search over these examples."""
         kept = recall(data, N_REMEMBERED, self.warm)
-        if is_relaxed(type(data)):
+        if "relaxed" in capabilities(data, cost):
             steps, tol = None, max(self.tol, RELAXED_TOL)
         else:
             steps, tol = cost_step(data, cost), self.tol

@@ -20,6 +20,7 @@ import numpy as np
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
+    capabilities,
     constrained,
     cost_step,
     implements,
@@ -28,7 +29,6 @@ from maxmargin.core.contract import (
     margin_error,
     maximize,
     n_weights,
-    oracles,
     output_cost,
     output_size,
     output_sizes,
@@ -339,8 +339,8 @@ def _add_difference(data, i, outputs, at, scale, w):
 # -- the oracles --------------------------------------------------------------------------------
 
 
-@implements(oracles, CloudData)
-def _oracles(data, cost):
+@implements(capabilities, CloudData)
+def _capabilities(data, cost):
     if not isinstance(cost, CloudCost):  # a user's own, with the plain oracle that it must have
         return frozenset({"weighted"})
     found = {name for name, hidden in zip(HIDDEN, cost.hides, strict=True) if not hidden}

@@ -8,14 +8,13 @@ import numpy as np
 
 from maxmargin.core.contract import (
     can_require,
+    capabilities,
     constrained,
-    is_relaxed,
     k_best,
     k_best_room,
     margin_error,
     maximize_within,
     n_weights,
-    oracles,
     output_cost,
     output_parts,
     output_size,
@@ -63,7 +62,7 @@ def check_oracles(
     seed: int = 0,
     max_examples: int | None = None,
 ) -> None:
-    """Check the oracles that data with a cost declare (`maxmargin.generic.oracles`).
+    """Check the oracles that data with a cost declare (`maxmargin.core.contract.capabilities`).
 
     Each is asked at random potentials and, for ties, at potentials that are all zero, and compared
     with the list of all outputs.
@@ -91,7 +90,7 @@ def check_oracles(
     >>> check_oracles(view.data, view.cost)
     """
     rng = np.random.default_rng(seed)
-    offered = oracles(data, cost)
+    offered = capabilities(data, cost)
     for i in range(len(output_sizes(data)))[:max_examples]:
         for scale in (1.0, 0.0, 30.0):
             listed = _listed(data, cost, i, scale * rng.normal(size=int(n_weights(data))), outputs)
@@ -168,7 +167,7 @@ def _check_profile(listed: Listed) -> None:
 
 
 def _check_constrained(listed: Listed, rng: np.random.Generator) -> None:
-    is_fractional = is_relaxed(type(listed.data))
+    is_fractional = "relaxed" in capabilities(listed.data, listed.cost)
     slopes = Slopes(listed, RELAXED_ROUNDING if is_fractional else ROUNDING)
     ends = np.concatenate([slopes.known(), rng.exponential(size=2)])
     for low in (0.0, *rng.choice(ends, 2)):
@@ -230,7 +229,7 @@ def _check_angle(
 ) -> None:
     """Check the best output of an angle; outputs on its bounds may count as in it or not."""
     surely, maybe = slopes.surely(low, high), slopes.maybe(low, high)
-    is_fractional = is_relaxed(type(listed.data))
+    is_fractional = "relaxed" in capabilities(listed.data, listed.cost)
     answer = _ask_angle(listed, tilt, low, high, is_closed)
     angle = f"for example {listed.i} and slopes in ({low:g}, {high:g}{']' if is_closed else ')'}"
     if answer is None:

@@ -11,6 +11,7 @@ from numba.core.errors import NumbaError
 
 from maxmargin.core.contract import (
     add_difference,
+    capabilities,
     difference_potentials,
     has,
     margin_error,
@@ -20,7 +21,6 @@ from maxmargin.core.contract import (
     output_size,
     output_sizes,
     potentials,
-    provided_by,
     truths,
     workspace,
 )
@@ -34,6 +34,7 @@ from maxmargin.testing._require import require
 from maxmargin.testing.listed import check_listed
 from maxmargin.testing.oracles import check_oracles
 from maxmargin.testing.outputs import OutputSource, all_outputs
+from maxmargin.testing.parts import check_parts
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -83,10 +84,11 @@ def check_structure(
 
     The best output is the best of the list, for several scales of score and cost; margin errors are
     linear in w, and zero at the truth; they, `add_difference` and `difference_potentials` tell of
-    the same joint features; the cost is >= 0, and 0 at the truth; nothing is changed that should
-    not be; where there are functions on lists of outputs they agree with those on single ones; the
-    oracles that a structure in plain Python has besides are right (`check_oracles`); compiled code
-    gives the numbers that Python gives.
+    the same joint features; where outputs have parts, score and joint features are linear in them,
+    and what overrides a default made of parts does the same; the cost is >= 0, and 0 at the truth;
+    nothing is changed that should not be; where there are functions on lists of outputs they agree
+    with those on single ones; the oracles that a structure in plain Python has besides are right
+    (`check_oracles`); compiled code gives the numbers that Python gives.
 
     Parameters
     ----------
@@ -136,7 +138,9 @@ def check_structure(
             for scales in SCALES:
                 _check_maximize(case, w, *scales)
         _check_gram(case)
-        if "listed" in provided_by(type(data)):
+        if "parts" in capabilities(data, cost):
+            check_parts(case, weights, TOLERANCE)
+        if "listed" in capabilities(data, cost):
             check_listed(
                 data, cost, i, case.outputs, case.differences, case.costs, weights, TOLERANCE
             )

@@ -29,7 +29,7 @@ from maxmargin.structures import (
 )
 from maxmargin.surrogates import SURROGATES
 from maxmargin.training.settings import resolve_search
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 N_LABELS = 3
 LENGTHS = (1, 3, 2, 3)
@@ -231,7 +231,7 @@ def tiny_problem(
     tiny = tiny_data(structure, features, seed)
     cost = fitting_costs(structure)[0] if cost is None else cost
     weight = 0.5 + np.random.default_rng(seed).random(len(tiny.sizes))
-    training = Training(tiny.data, tiny_tables(tiny, cost), len(tiny.sizes), weight)
-    return training.problem(
+    task = Task(tiny.data, tiny_tables(tiny, cost), len(tiny.sizes), weight)
+    return task.problem(
         SURROGATES[surrogate](), lam, n_jobs, resolve_search(search), compile=compile
     )

@@ -120,4 +120,4 @@ def _in_units(w: np.ndarray, old: np.ndarray | None, new: np.ndarray | None) -> 
 
 
 def _warn(message: str) -> None:
-    warnings.warn(f"warm_start: {message}", UserWarning, stacklevel=4)
+    warnings.warn(f"warm_start: {message}", UserWarning, stacklevel=5)

@@ -12,6 +12,7 @@ from maxmargin.cli import console, options
 from maxmargin.cli.formats.conll import separator_for
 from maxmargin.cli.formats.schemes import convert_file_tags
 from maxmargin.cli.formats.svmlight import svmlight_hint
+from maxmargin.cli.kinds import told
 from maxmargin.cli.options import check_target
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def convert(
-    file: Annotated[Path, options.data_file()],
+    file: Annotated[Path, options.data_file(*told("file"))],
     output: Annotated[
         Path, typer.Argument(metavar="OUTPUT", help="The file to write; its name says the format.")
     ],

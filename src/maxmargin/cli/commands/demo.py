@@ -72,8 +72,8 @@ def _learn(data: Any, seed: int, quiet: bool) -> dict[str, Any]:
             f"deviation {_NOISE} in every pixel makes single digits hard."
         )
     chain = ChainSVM(C=_C, tol=_TOL, random_state=seed)
-    with progress(quiet) as chain.callbacks:
-        chain.fit(data.X_train, data.y_train)
+    with progress(quiet) as shown:
+        chain.fit(data.X_train, data.y_train, callbacks=shown)
     alone = MulticlassSVM(C=_C, tol=_TOL, random_state=seed).fit(X, y)
     return {"chain": chain, "per_character": alone}
 

@@ -124,6 +124,7 @@ def train(
     Ctrl-C ends the run early and keeps the best model so far.
     """
     from maxmargin import Checkpoint
+    from maxmargin.training.settings import check_patience, resolve_solver
 
     learner = kind_called(kind)
     refuse_foreign("train", learner, own, kind=kind, estimator=learner.estimator)
@@ -138,13 +139,13 @@ def train(
         "tol": tol,
         "max_iter": max_iter,
         "time_budget": time_budget,
-        "patience": patience,
         "scoring": scoring,
         "random_state": seed,
         "n_jobs": n_jobs,
     }
     saved = [] if checkpoint is None else [Checkpoint(checkpoint, checkpoint_every)]
     estimator = learner.new_estimator(params, own)
+    check_patience(patience, eval_set=file)  # the number alone: --dev is the next to be looked at
     for name, value in {"patience": patience, "scoring": scoring}.items():
         if value is not None and dev is None:
             raise ValueError(f"--{name} needs --dev, the file that is scored after each pass.")
@@ -162,7 +163,10 @@ def train(
         estimator.set_params(scoring=learner.scoring(estimator, held_out))
     if not quiet:
         _announce(trained, batch)
-    _fit(estimator, batch, held_out, start, quiet, saved)
+    minimizes = resolve_solver(estimator._named_solver()).minimizes
+    with progress(quiet, every_pass=not minimizes) as shown:
+        callbacks = [*saved, *shown]
+        _fit(estimator, batch, held_out, patience=patience, callbacks=callbacks, resume=start)
     is_interrupted = estimator.result_.status == "interrupted"
     if model is not None and (estimator.n_iter_ or not is_interrupted):
         trained.save(model)
@@ -197,31 +201,18 @@ def _announce(model: Model, batch: Batch) -> None:
             console.note(said)
 
 
-def _fit(
-    estimator: Any,
-    batch: Batch,
-    held_out: Batch | None,
-    resume: Path | None,
-    quiet: bool,
-    callbacks: list[Any],
-) -> None:
-    """Fit, with progress on stderr."""
+def _fit(estimator: Any, batch: Batch, held_out: Batch | None, **options: Any) -> None:
+    """Fit, and call what is wrong with the held-out file by its name."""
     from maxmargin.training.scoring import ABOUT_EVAL_SET
-    from maxmargin.training.settings import resolve_solver
 
     eval_set = None if held_out is None else held_out.eval_set
-    every_pass = not resolve_solver(estimator._named_solver()).minimizes
-    with progress(quiet, every_pass=every_pass) as shown:
-        estimator.callbacks = [*callbacks, *shown]
-        try:
-            estimator.fit(batch.X, batch.y, eval_set=eval_set, resume=resume, **batch.beside)
-        except (TypeError, ValueError) as error:
-            if held_out is None or not str(error).startswith(ABOUT_EVAL_SET):
-                raise
-            said = str(error).removeprefix(ABOUT_EVAL_SET)
-            raise ValueError(f"--dev {held_out.path}: {said}") from error
-        finally:
-            estimator.callbacks = None
+    try:
+        estimator.fit(batch.X, batch.y, eval_set=eval_set, **options, **batch.beside)
+    except (TypeError, ValueError) as error:
+        if held_out is None or not str(error).startswith(ABOUT_EVAL_SET):
+            raise
+        said = str(error).removeprefix(ABOUT_EVAL_SET)
+        raise ValueError(f"--dev {held_out.path}: {said}") from error
 
 
 def interruption(n_passes: int, model: Path | None, checkpoint: Path | None) -> str:

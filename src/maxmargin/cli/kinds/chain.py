@@ -32,7 +32,7 @@ class Chain(Kind):
     about = "a label for each position of a sequence"
     is_sequence = True
     options = {"train": (COLUMN_OPTIONS,), "evaluate": (_TAGS,)}
-    parameters = {"scheme": "constraints", "min_count": "min_count", "hashing": "hashing"}
+    parameters = {"scheme": "constraints", "min_count": "min_count", "hashing": "n_hashed_features"}
     blocks = ("intercept_", "transitions_", "start_", "end_")
     told = {
         "train": "With --scheme predictions keep to it; training tags that break it are named, and "

@@ -124,8 +124,8 @@ class Ranking(Kind):
         "missing": "missing",
         "zeros": "zeros",
         "steps": "steps",
-        "relevant": "relevant",
-        "normalize": "normalize",
+        "relevant": "relevance_threshold",
+        "normalize": "normalize_queries",
     }
     readers = {"svmlight": SvmlightReader(queries=True), "npz": NpzReader(queries=True)}
     blocks = ()

@@ -1,47 +1,15 @@
 """Oracles that a structure may have or not, all by the types of data and cost.
 
-`oracles` tells which there are.
+`maxmargin.core.contract.capabilities` tells which there are.
 """
 
 from __future__ import annotations
 
-from maxmargin.core.contract.listed import add_few, add_listed, few_scores, listed_norms, n_listed
 from maxmargin.core.dispatch import (
     generic,
     generic_on_two,
     generic_on_two_with_default,
-    generic_with_default,
-    has,
 )
-
-
-@generic_with_default
-def oracles(data, cost):
-    """Return the names of the oracles that data with this cost have. (Python only.)
-
-    "weighted" is `maximize`, which all have; the others are "k_best", "constrained", "profile" and
-    "forbid", which is `maximize_within`.
-    """
-    named = {
-        "k_best": k_best,
-        "constrained": constrained,
-        "profile": profile,
-        "forbid": maximize_within,
-    }
-    found = {name for name, oracle in named.items() if has(oracle, type(data), type(cost))}
-    if "profile" in found:
-        try:
-            profile_levels(data, cost)
-        except ValueError:
-            found.remove("profile")
-    return frozenset(found | {"weighted"})
-
-
-def provided_by(kind: type) -> frozenset[str]:
-    """Return what a type of data offers to solvers that need more than every structure has."""
-    needed = (n_listed, listed_norms, few_scores, add_few, add_listed)
-    is_listed = all(has(function, kind) for function in needed)
-    return frozenset({"listed"} if is_listed else ())
 
 
 @generic_on_two

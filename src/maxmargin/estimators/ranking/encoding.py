@@ -9,25 +9,25 @@ import numpy as np
 from maxmargin.costs import NDCG, NDCGAtK, NDCGPairs, PrecisionAtK, graded_weights
 from maxmargin.inputs.queries import Queries
 from maxmargin.structures.ranking.data import ranking_data
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 
-def ranking_training(
+def ranking_task(
     queries: Queries,
     rows: Any,
     grades: np.ndarray,
     cost: Any,
-    relevant: float,
+    relevance_threshold: float,
     weight: np.ndarray,
-) -> tuple[Training | None, int]:
+) -> tuple[Task | None, int]:
     """Return examples, and how many queries had none, as all their rankings cost the same.
 
     That is so where documents are of one kind, and under precision at k where there are at most k.
 
-    A query is one example, whose documents of grade >= relevant are to stand above the others.
-    Under NDCG with several grades it is one example for each of them: the cost of a ranking is the
-    sum, with the weights of `graded_weights`, of its costs for each grade from which documents may
-    count as relevant. No query left: None in place of examples.
+    A query is one example, whose documents of grade >= relevance_threshold are to stand above the
+    others. Under NDCG with several grades it is one example for each of them: the cost of a ranking
+    is the sum, with the weights of `graded_weights`, of its costs for each grade from which
+    documents may count as relevant. No query left: None in place of examples.
     """
     # Within a query by falling grade: the relevant ones then come first, whichever grade counts.
     order = queries.order
@@ -45,7 +45,7 @@ def ranking_training(
         if isinstance(cost, (NDCG, NDCGAtK, NDCGPairs)):
             thresholds, shares = graded_weights(own, cost)
         else:
-            thresholds, shares = np.array([relevant]), np.ones(1)
+            thresholds, shares = np.array([relevance_threshold]), np.ones(1)
         counts = (own[:, None] >= thresholds).sum(axis=0)
         is_mixed = (counts > 0) & (counts < len(own)) & (shares > 0.0)
         if isinstance(cost, PrecisionAtK):
@@ -62,4 +62,4 @@ def ranking_training(
     data = ranking_data(rows if is_ordered else rows[order], first, sizes, n_relevant)
     others = np.array(sizes) - np.array(n_relevant)
     rule = cost.rule(sorted(set(zip(n_relevant, others.tolist(), strict=True))))
-    return Training(data, rule, len(first), np.array(share)), n_skipped
+    return Task(data, rule, len(first), np.array(share)), n_skipped

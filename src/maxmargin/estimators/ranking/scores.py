@@ -17,6 +17,8 @@ from maxmargin.costs import (
     NDCGPairs,
     PrecisionAtK,
 )
+from maxmargin.inputs.queries import Queries, read_grades, read_weights
+from maxmargin.inputs.request import Request
 
 #: Measures of rankings by name; of those with a k, "@" and the k follow.
 _MEASURES: dict[str, type] = {"average_precision": AveragePrecision, "auc": AUC, "ndcg": NDCG}
@@ -87,19 +89,19 @@ def cost_meant(name: str) -> tuple[str, str] | None:
     return f"{type(cost).__name__}(k={cost.k})", f"--cost {called} --k {cost.k}"
 
 
-def measure_of(cost: Any, relevant: float) -> Callable[[np.ndarray, np.ndarray], float]:
+def measure_of(cost: Any, threshold: float) -> Callable[[np.ndarray, np.ndarray], float]:
     """Return the function (grades, scores) -> measure of one query, nan where there is none.
 
     The measure is that of `maxmargin.metrics`, which takes tied scores as scikit-learn does. Under
     a cost of one's own it is 1 - cost, with tied documents in the order given.
     """
     if isinstance(cost, AveragePrecision):
-        return lambda grades, scores: metrics.average_precision(grades, scores, relevant=relevant)
+        return lambda grades, scores: metrics.average_precision(grades, scores, relevant=threshold)
     if isinstance(cost, AUC):
-        return lambda grades, scores: metrics.auc(grades >= relevant, scores)
+        return lambda grades, scores: metrics.auc(grades >= threshold, scores)
     if isinstance(cost, PrecisionAtK):
         return lambda grades, scores: metrics.precision_at_k(
-            grades, scores, cost.k, relevant=relevant
+            grades, scores, cost.k, relevant=threshold
         )
     if isinstance(cost, (NDCG, NDCGAtK, NDCGPairs)):
         gains = cast(Literal["exponential", "linear"], cost.gain)
@@ -107,9 +109,36 @@ def measure_of(cost: Any, relevant: float) -> Callable[[np.ndarray, np.ndarray],
         return lambda grades, scores: metrics.ndcg(grades, scores, k, gains=gains)
 
     def one_less_cost(grades: np.ndarray, scores: np.ndarray) -> float:
-        is_relevant = grades >= relevant
+        is_relevant = grades >= threshold
         if is_relevant.all() or not is_relevant.any():
             return np.nan
         return 1.0 - cost.value(is_relevant, np.argsort(-scores, kind="stable"))
 
     return one_less_cost
+
+
+def query_judge(
+    cost: Any, threshold: float, queries: Queries, request: Request
+) -> Callable[[np.ndarray], float]:
+    """Return the function from the scores of all rows to the mean measure of the queries."""
+    grades = read_grades(request.y, queries)
+    weight = read_weights(request.sample_weight, queries)
+    measure = measure_of(cost, threshold)
+    everyone = [queries.rows(q) for q in range(len(queries))]
+
+    def judge(scores: np.ndarray) -> float:
+        values = np.array([measure(grades[own], scores[own]) for own in everyone])
+        known = np.isfinite(values) & (weight > 0.0)
+        if not known.any():
+            raise ValueError(
+                f"Nothing to score in {count_queries(len(queries))}: none has both relevant "
+                "documents and others."
+            )
+        return float(np.average(values[known], weights=weight[known]))
+
+    return judge
+
+
+def count_queries(n: int) -> str:
+    """Return a number of queries in words."""
+    return "1 query" if n == 1 else f"{n} queries"

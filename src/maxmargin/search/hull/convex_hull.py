@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin.core.contract import (
+    capabilities,
     cost_step,
-    is_relaxed,
-    oracles,
     profile_levels,
     profile_price,
 )
@@ -110,12 +109,13 @@ class ConvexHull:
         """Return the search over these examples."""
         kept = recall(data, N_REMEMBERED, self.warm)
         is_ratio = getattr(surrogate, "criteria", "cost") == "micro_f1"
-        steps = None if is_ratio or is_relaxed(type(data)) else cost_step(data, cost)
+        offered = capabilities(data, cost)
+        is_relaxed = "relaxed" in offered
+        steps = None if is_ratio or is_relaxed else cost_step(data, cost)
         steps = np.zeros(len(kept.starts)) if steps is None else np.array(steps, dtype=np.float64)
         luck = np.zeros((len(kept.starts), 2), dtype=np.int64)
         core = HullCore(kept, self.max_calls, int(is_ratio), steps, luck)
-        offered = oracles(data, cost)
-        if not self.integral or is_relaxed(type(data)):
+        if not self.integral or is_relaxed:
             return HullSearch(core)
         fallback = self.fallback
         if fallback == "auto":

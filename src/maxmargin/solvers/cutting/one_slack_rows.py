@@ -78,7 +78,7 @@ class OneSlackRows(OneSlack):
     """One-slack cutting plane whose weights keep rows on their side.
 
     Every result keeps all of them, wherever a run stops: it begins at weights that do. Not for the
-    user to choose: `RankingSVM(approximate=True)` does.
+    user to choose: `RankingSVM(two_stage=True)` does.
 
     Parameters
     ----------

@@ -9,8 +9,10 @@ import numpy as np
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
+    add_parts,
     add_row,
     add_scores,
+    are_outputs,
     clear_row,
     difference_potentials,
     implements,
@@ -20,6 +22,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     row_product,
     score_lengths,
@@ -157,6 +160,34 @@ def _output_sizes(data):
 @implements(truths, ChainData)
 def _truths(data):
     return data.labels
+
+
+@implements(are_outputs, ChainData)
+def _are_labellings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    sizes = np.diff(data.offsets)[examples]
+    n_labels = data.layout.n_labels
+    allowed = (cells >= 0) & (cells < n_labels)
+    at = np.where(allowed, cells, 0)
+    if len(data.node_barrier):
+        rows = np.concatenate(
+            [np.arange(data.offsets[i], data.offsets[i + 1]) for i in examples]
+            or [np.zeros(0, dtype=np.int64)]
+        )
+        allowed &= np.isfinite(data.node_barrier[rows, at])
+    ends = np.cumsum(sizes)
+    begins = ends - sizes
+    edges = np.isfinite(data.edge_barrier)
+    follows = np.ones(len(cells), dtype=bool)
+    follows[begins] = False
+    inner = np.flatnonzero(follows)
+    allowed[inner] &= edges[at[inner - 1], at[inner]]
+    # A piece cut out of a longer sequence has no border where it was cut.
+    borders = np.asarray(data.borders)[examples] != 0
+    allowed[begins] &= edges[n_labels, at[begins]] | ~borders[:, 0]
+    allowed[ends - 1] &= edges[n_labels + 1, at[ends - 1]] | ~borders[:, 1]
+    if len(sizes) == 0:
+        return np.zeros(0, dtype=bool)
+    return np.asarray(np.logical_and.reduceat(allowed, begins))
 
 
 @implements(workspace, ChainData)
@@ -300,6 +331,44 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
     if data.borders[i, 1] > 0 and layout.n_rows > layout.end:
         theta.edges[n_labels + 1, data.labels[first + length - 1]] += 1.0
         theta.edges[n_labels + 1, outputs[at + length - 1]] -= 1.0
+
+
+@implements(parts, ChainData)
+def _parts(data, i, outputs, at, scale, mu):
+    n_labels = data.layout.n_labels
+    length = data.offsets[i + 1] - data.offsets[i]
+    for t in range(length):
+        mu.unary[t, outputs[at + t]] += scale
+    for t in range(1, length):
+        mu.edges[outputs[at + t - 1], outputs[at + t]] += scale
+    if data.borders[i, 0] > 0:
+        mu.edges[n_labels, outputs[at]] += scale
+    if data.borders[i, 1] > 0:
+        mu.edges[n_labels + 1, outputs[at + length - 1]] += scale
+
+
+@implements(add_parts, ChainData)
+def _add_parts(data, i, mu, scale, w):
+    layout = data.layout
+    n_labels = layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    W = w.reshape((layout.n_rows, n_labels))
+    for t in range(length):
+        for k in range(n_labels):
+            mass = scale * mu.unary[t, k]
+            if mass != 0.0:
+                add_row(data.features, first + t, k, mass, W)
+                if layout.transitions > layout.bias:
+                    W[layout.bias, k] += mass
+    for row in range(layout.start - layout.transitions):
+        for k in range(n_labels):
+            if mu.edges[row, k] != 0.0:
+                W[layout.transitions + row, k] += scale * mu.edges[row, k]
+    for k in range(n_labels):
+        if layout.end > layout.start and mu.edges[n_labels, k] != 0.0:
+            W[layout.start, k] += scale * mu.edges[n_labels, k]
+        if layout.n_rows > layout.end and mu.edges[n_labels + 1, k] != 0.0:
+            W[layout.end, k] += scale * mu.edges[n_labels + 1, k]
 
 
 @implements(margin_error, ChainData)

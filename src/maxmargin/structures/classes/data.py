@@ -11,8 +11,10 @@ from maxmargin.core.contract import (
     add_few,
     add_listed,
     add_outer,
+    add_parts,
     add_row,
     add_scores,
+    are_outputs,
     difference_potentials,
     few_scores,
     implements,
@@ -25,6 +27,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     row_product,
     score_few,
@@ -81,6 +84,11 @@ def _truths(data):
     return data.labels
 
 
+@implements(are_outputs, MulticlassData)
+def _are_classes(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    return (cells >= 0) & (cells < data.n_labels)
+
+
 @implements(workspace, MulticlassData)
 def _workspace(data):
     return ClassPotentials(np.zeros((1, data.n_labels))), ()
@@ -111,6 +119,22 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
     theta.scores[:] = 0.0
     theta.scores[0, data.labels[i]] += square
     theta.scores[0, outputs[at]] -= square
+
+
+@implements(parts, MulticlassData)
+def _parts(data, i, outputs, at, scale, mu):
+    mu.scores[0, outputs[at]] += scale
+
+
+@implements(add_parts, MulticlassData)
+def _add_parts(data, i, mu, scale, w):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    for k in range(data.n_labels):
+        mass = scale * mu.scores[0, k]
+        if mass != 0.0:
+            add_row(data.features, i, k, mass, W)
+            if data.has_bias:
+                W[data.n_columns, k] += mass
 
 
 @implements(margin_error, MulticlassData)

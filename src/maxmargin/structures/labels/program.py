@@ -13,6 +13,9 @@ import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     add_difference,
+    add_parts,
+    are_outputs,
+    capabilities,
     constrained,
     difference_potentials,
     implements,
@@ -23,10 +26,10 @@ from maxmargin.core.contract import (
     maximize_bounded,
     mix,
     n_weights,
-    oracles,
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     score_lengths,
     shift,
@@ -38,6 +41,7 @@ from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
 from maxmargin.structures.labels.data import check_label_sets, label_potentials
 from maxmargin.structures.labels.shared import (
+    are_sets,
     implements_each,
     label_lengths,
     scales_with_ties,
@@ -155,6 +159,9 @@ def _output_sizes(data):
     return np.full(len(data.labels), data.n_labels, dtype=np.int64)
 
 
+implements(are_outputs, ProgramLabels)(are_sets)
+
+
 @implements(output_sizes, RelaxedProgramLabels)
 def _output_sizes_relaxed(data):
     return np.ones(len(data.labels), dtype=np.int64)
@@ -216,6 +223,18 @@ def _difference(data, i, outputs, at):
     return truth.node - part.node, truth.edge - part.edge
 
 
+@implements_each(parts, BOTH)
+def _parts(data, i, outputs, at, scale, mu):
+    part = data.part(outputs, at)
+    mu.unary[0] += scale * part.node
+    mu.pair[:] += scale * part.edge
+
+
+@implements_each(add_parts, BOTH)
+def _add_parts(data, i, mu, scale, w):
+    _add_features(data, i, mu.unary[0], mu.pair, scale, w)
+
+
 @implements_each(margin_error, BOTH)
 def _margin_error(data, i, theta, outputs, at):
     node, edge = _difference(data, i, outputs, at)
@@ -224,8 +243,12 @@ def _margin_error(data, i, theta, outputs, at):
 
 @implements_each(add_difference, BOTH)
 def _add_difference(data, i, outputs, at, scale, w):
+    _add_features(data, i, *_difference(data, i, outputs, at), scale, w)
+
+
+def _add_features(data, i, node, edge, scale, w):
+    """w += scale * the joint features of labels and edges that are on in part."""
     W, pair = _weights(data, w)
-    node, edge = _difference(data, i, outputs, at)
     row = data.X[i]
     if sp.issparse(row):
         W[row.indices] += scale * np.multiply.outer(row.data, node)
@@ -345,9 +368,9 @@ def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs
     _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
-@implements_each(oracles, BOTH)
-def _oracles(data, cost):
-    named = oracles.__wrapped__(data, cost)
+@implements_each(capabilities, BOTH)
+def _capabilities(data, cost):
+    named = capabilities.__wrapped__(data, cost)
     # A programme that is cut short may have missed a better output, or that there is one at all:
     # only `maximize_bounded` can say so.
     return named if data.time_limit is None else named - {"k_best", "constrained"}

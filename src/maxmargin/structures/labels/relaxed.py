@@ -17,6 +17,7 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
     add_row,
+    are_outputs,
     difference_potentials,
     implements,
     margin_error,
@@ -25,6 +26,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     row_product,
     shift,
     truths,
@@ -109,6 +111,19 @@ def _truths(data):
     return cells.reshape(-1)
 
 
+@implements(are_outputs, RelaxedLabels)
+def _are_means(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    side, m = side_size(data), data.n_labels
+    rows = cells.reshape(len(examples), 2 * side + 1)
+    known = np.asarray(data.labels)[examples] >= 0
+    good = (rows[:, 2 * side] >= 0) & (rows[:, 2 * side] <= WHOLE)
+    for first in (0, side):
+        twice = rows[:, first : first + m]
+        good &= (np.where(known, twice >= 0, twice >= -1) & (twice <= 2)).all(axis=1)
+        good &= (rows[:, first + m : first + side] >= 0).all(axis=1)
+    return good
+
+
 @implements(mix, RelaxedLabels)
 def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
     side = side_size(data)
@@ -124,6 +139,26 @@ def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
 
 
 # -- the structure -------------------------------------------------------------------------------
+
+
+@jitable
+def _add_side_parts(data, i, outputs, at, scale, mu):
+    graph = data.graph
+    for a in range(data.n_labels):
+        if outputs[at + a] > 0:
+            mu.unary[0, a] += 0.5 * scale * outputs[at + a]
+            for k in range(graph.start[a], graph.start[a + 1]):
+                b, e = graph.neighbour[k], graph.edge_of[k]
+                if b > a:
+                    mu.pair[e] += 0.5 * scale * edge_twice(data, outputs, at, a, b, e)
+
+
+@implements(parts, RelaxedLabels)
+def _parts(data, i, outputs, at, scale, mu):
+    share = share_of(data, outputs, at)
+    _add_side_parts(data, i, outputs, at, scale * (1.0 - share), mu)
+    if share > 0.0:
+        _add_side_parts(data, i, outputs, at + side_size(data), scale * share, mu)
 
 
 @jitable

@@ -18,6 +18,8 @@ import numpy as np
 from maxmargin.core.contract import (
     add_combination,
     add_difference,
+    add_parts,
+    are_outputs,
     implements,
     margin_error,
     maximize,
@@ -25,6 +27,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     score_lengths,
     score_rows,
@@ -121,6 +124,21 @@ def _truths(data):
     return cells.astype(np.int32)
 
 
+@implements(are_outputs, RankingData)
+def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    answers, at = np.zeros(len(examples), dtype=bool), 0
+    for k, i in enumerate(examples):
+        P, size = int(data.n_relevant[i]), int(data.sizes[i])
+        relevant, others = cells[at : at + P], cells[at + P : at + size]
+        at += size
+        if ((others < 0) | (others > P)).any():
+            continue
+        # The two kinds tell the same interleaving.
+        above = np.cumsum(np.bincount(others, minlength=P + 1))[:P]
+        answers[k] = np.array_equal(np.sort(relevant), above)
+    return answers
+
+
 @implements(workspace, RankingData)
 def _workspace(data):
     largest = int(data.sizes.max(initial=1))
@@ -150,6 +168,24 @@ def _output_size(data, i):
 @implements(potentials, RankingData)
 def _potentials(data, i, w, scale, theta):
     score_rows(data.features, data.first[i], data.sizes[i], scale, w, theta.scores)
+
+
+@implements(parts, RankingData)
+def _parts(data, i, outputs, at, scale, mu):
+    # Of its P N pairs a sample has those with the other kind, with +1 or -1 each.
+    P, size = data.n_relevant[i], data.sizes[i]
+    if P == 0 or size == P:
+        return
+    unit = scale / (float(P) * float(size - P))
+    for k in range(P):
+        mu.scores[k] += unit * (size - P - 2 * outputs[at + k])
+    for k in range(P, size):
+        mu.scores[k] += unit * (P - 2 * outputs[at + k])
+
+
+@implements(add_parts, RankingData)
+def _add_parts(data, i, mu, scale, w):
+    add_combination(data.features, data.first[i], scale * mu.scores[: data.sizes[i]], w)
 
 
 @implements(margin_error, RankingData)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     add_difference,
+    difference_potentials,
     implements,
     margin_error,
     maximize,
@@ -26,6 +27,7 @@ from maxmargin.core.contract import (
     output_sizes,
     potentials,
     score_lengths,
+    spare_size,
     truths,
     workspace,
 )
@@ -344,11 +346,19 @@ def _add(features: Features, scale: float, w: np.ndarray) -> None:
 class _Weights:
     """The potentials of an example: the weights themselves, times a scale."""
 
-    __slots__ = ("scale", "w")
+    __slots__ = ("scale", "touched", "w")
 
     def __init__(self) -> None:
         self.w = np.zeros(0)
         self.scale = 1.0
+        #: Where `difference_potentials` has written: arrays, and the places in them.
+        self.touched: list[tuple[np.ndarray, Any]] = []
+
+    def clear(self) -> None:
+        """Let what the last difference has touched be 0 again."""
+        for array, places in self.touched:
+            array[places] = 0.0
+        self.touched.clear()
 
 
 @implements(n_weights, UserData)
@@ -387,6 +397,22 @@ def _output_size(data, i):
 def _potentials(data, i, w, scale, theta):
     theta.w = w
     theta.scale = scale
+
+
+@implements(spare_size, UserData)
+def _spare_size(data):
+    return data.n_weights
+
+
+@implements(difference_potentials, UserData)
+def _difference_potentials(data, i, outputs, at, spare, theta):
+    # theta is spare itself, which is read after this call: the next one clears what this touches.
+    theta.clear()
+    for box in (data.truths[i], outputs[at]):
+        features = data.joint_feature(i, box)
+        theta.touched.append((spare, features[0] if isinstance(features, tuple) else slice(None)))
+    add_difference(data, i, outputs, at, 1.0, spare)
+    potentials(data, i, spare, 1.0, theta)
 
 
 @implements(margin_error, UserData)

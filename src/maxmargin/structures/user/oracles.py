@@ -29,13 +29,13 @@ from typing import Any
 
 from maxmargin.core.contract import (
     can_require,
+    capabilities,
     constrained,
     implements,
     k_best,
     k_best_room,
     margin_error,
     maximize_within,
-    oracles,
     output_cost,
     output_parts,
     profile,
@@ -48,8 +48,8 @@ from maxmargin.structures.user.data import Box, OwnCost, UserData, ask_maximize,
 OPTIONAL = ("k_best", "constrained", "profile")
 
 
-@implements(oracles, UserData)
-def _oracles(data, cost):
+@implements(capabilities, UserData)
+def _capabilities(data, cost):
     named = {name for name in OPTIONAL if callable(getattr(data.structure, name, None))}
     if "forbid" in _options(data.structure):
         if not callable(getattr(data.structure, "parts", None)):
