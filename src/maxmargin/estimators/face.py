@@ -241,30 +241,9 @@ def with_parameters(doc: str | None, words: Mapping[str, tuple[str, str]]) -> st
 
     Examples
     --------
-    >>> doc = '''Fit.
-    ...
-    ... Parameters
-    ... ----------
-    ... X : rows
-    ...
-    ... Returns
-    ... -------
-    ... self
-    ... '''
-    >>> print(with_parameters(doc, {"X": ("rows", ""), "qid": ("array", "The queries.")}))
-    Fit.
-    <BLANKLINE>
-
-    Parameters
-    ----------
-    X : rows
-    qid : array
-        The queries.
-    <BLANKLINE>
-
-    Returns
-    -------
-    self
+    >>> doc = "Fit.\\n\\nParameters\\n----------\\nX : rows\\n\\nReturns\\n-------\\nself"
+    >>> with_parameters(doc, {"X": ("rows", ""), "qid": ("array", "The queries.")}).split("\\n")[2:7]
+    ['Parameters', '----------', 'X : rows', 'qid : array', '    The queries.']
     """
     if doc is None:  # python -OO
         return None
