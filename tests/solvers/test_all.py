@@ -118,7 +118,7 @@ def test_parameters_make_an_equal_solver(case):
     solver = CASES[case]
     assert type(solver)(**solver.parameters()) == solver
     assert SOLVERS[solver.name] is type(solver)
-    assert solver.needs <= {"convex", "linear", "unit_slope", "listed"}
+    assert solver.needs <= {"convex", "linear", "unit_slope", "listed", "euclidean"}
     json.dumps(solver.parameters())
 
 
