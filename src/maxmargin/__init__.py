@@ -63,10 +63,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> again.predict([[0.0], [2.0]])
     array([3, 5])
     """
-    import_module("maxmargin.estimators")  # registers the classes that a file may name
-    from maxmargin.persistence import load_estimator
+    from maxmargin.training import storage
 
-    return load_estimator(path)
+    return storage.load(path)[0]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,8 +15,8 @@ import pytest
 
 import maxmargin
 from maxmargin.cli import console
+from maxmargin.cli.console import in_options
 from maxmargin.cli.main import run
-from maxmargin.cli.words import in_options
 from maxmargin.io import FeatureTemplate, read_conll, read_npz, read_svmlight, write_npz
 from maxmargin.persistence import read, write
 

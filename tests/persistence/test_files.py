@@ -571,7 +571,7 @@ def test_estimators_come_back(path, registry):
     model = Mean(power=np.int64(2))
     model.classes, model.w = np.array(["a", "b"]), np.arange(3.0)
     persistence.save_estimator(path, model)
-    again = persistence.load_estimator(path)
+    again, _ = persistence.read_estimator(path)
     assert type(again) is Mean
     assert same(vars(again), vars(model))
 
@@ -589,10 +589,10 @@ def test_registry_refusals(path, registry):
         persistence.estimator_class("Median")
     write(path, "model", {"estimator": "Mean"}, {})
     with pytest.raises(ValueError, match="names no estimator"):
-        persistence.load_estimator(path)
+        persistence.read_estimator(path)
     write(path, "checkpoint", {}, {})
     with pytest.raises(ValueError, match="a model is expected"):
-        persistence.load_estimator(path)
+        persistence.read_estimator(path)
 
 
 # ---------------------------------------------------------------- random generators

@@ -21,6 +21,17 @@ _SAID: dict[type[OSError], str] = {
     IsADirectoryError: "{} is a folder, not a file",
     PermissionError: "no permission for {}",
 }
+#: What errors and warnings call parameters by, and the options that stand for them.
+_OPTIONS = {
+    "Constraints(..., strict=True)": "--strict",
+    " (the parameter classes may name more than occur in Y)": "",
+    "a run with another eval_set": "a run with another --dev",
+    "raise max_iter or time_budget": "raise --max-iter or --time-budget",
+    "lower C": "lower --C",
+    "a larger tol": "a larger --tol",
+    "gain='linear' takes": "--gain linear takes",
+    "format= (--format on the command line)": "--format",
+}
 _LONGEST = 2000  # characters of a message: words from a file may be of any length
 _PIPE_WIDTH = 240  # columns of a table that goes to a file: nothing is cut off
 
@@ -113,6 +124,19 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}" if str(error) else "not enough memory"
     return str(error) or type(error).__name__
+
+
+def in_options(message: str) -> str:
+    """Return a message that tells of options where it told of Python.
+
+    Examples
+    --------
+    >>> in_options("... Constraints(..., strict=True) refuses such labels.")
+    '... --strict refuses such labels.'
+    """
+    for said, option in _OPTIONS.items():
+        message = message.replace(said, option)
+    return message
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -242,3 +266,14 @@ def _text(value: str) -> Any:
     from rich.text import Text
 
     return Text(value)
+
+
+def percent(share: float) -> str:
+    """Return a share as text.
+
+    Examples
+    --------
+    >>> percent(0.98765)
+    '98.77%'
+    """
+    return f"{100 * share:.2f}%"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,7 +19,8 @@ from maxmargin.cli.commands.inspect_model import inspect_model
 from maxmargin.cli.commands.predict import predict
 from maxmargin.cli.commands.train import train
 from maxmargin.cli.commands.warmup import warmup
-from maxmargin.cli.words import in_options
+from maxmargin.cli.kinds import own_options, told
+from maxmargin.cli.options import with_own_options
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -33,14 +35,6 @@ Begin with `maxmargin demo`. Then, with a file of your own, whose last column ar
 Each command has its own --help; `maxmargin info` lists solvers, costs and file formats.
 """
 
-app = typer.Typer(
-    name="maxmargin",
-    help=_HELP,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 _COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "train": train,
@@ -51,8 +45,6 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "warmup": warmup,
     "info": info,
 }
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(_command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,7 +55,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool,
@@ -76,6 +67,23 @@ def _options(
     ] = False,
 ) -> None:
     console.SETTINGS.traceback = traceback
+
+
+def new_app() -> typer.Typer:
+    """Return the commands, with the options and the help of all kinds that there are now."""
+    app = typer.Typer(
+        name="maxmargin",
+        help=_HELP,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for name, command in _COMMANDS.items():
+        text = "\n\n".join(filter(None, [inspect.getdoc(command), " ".join(told(name))]))
+        app.command(name, help=text)(with_own_options(command, own_options(name)))
+    return app
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -111,7 +119,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            code = app(arguments, standalone_mode=False, prog_name="maxmargin")
+            code = new_app()(arguments, standalone_mode=False, prog_name="maxmargin")
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
         except BrokenPipeError:  # the reader of our output has gone, as `head` does
@@ -131,7 +139,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _refuse(error: Exception) -> int:
     if console.SETTINGS.traceback:
         raise error
-    console.error(in_options(console.sentence(error)))
+    console.error(console.in_options(console.sentence(error)))
     try:
         sys.stdout.flush()
     except OSError:  # a full disk, say: it would be tried again at exit
@@ -149,4 +157,4 @@ def _refuse_usage(error: Any) -> int:
 
 
 def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
-    console.warning(in_options(str(message)))
+    console.warning(console.in_options(str(message)))

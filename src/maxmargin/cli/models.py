@@ -3,92 +3,85 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from maxmargin.cli.kinds import kind_of
-from maxmargin.cli.queries import for_estimator
-from maxmargin.cli.readers import (
-    READERS,
-    ArffReader,
-    Batch,
-    ConllReader,
-    NpzReader,
-    Reader,
-    SvmlightReader,
-    reader_from_state,
-)
+from maxmargin.cli.formats import Batch, Reader, reader_from_state
+from maxmargin.cli.kinds import Kind, kind_of
 
 
 @dataclass
 class Model:
-    """A fitted estimator and the reader of its files; None where a script saved it."""
+    """An estimator and the reader of its files; None where a script saved it."""
 
     path: Path
     estimator: Any
     reader: Reader | None
 
     @property
-    def scheme(self) -> str | None:
-        """Scheme of the tags that the model was trained on, if they follow one."""
-        return self.reader.scheme if isinstance(self.reader, ConllReader) else None
+    def kind(self) -> Kind:
+        """The kind of the estimator, refused if it is of none."""
+        return kind_of(self.estimator, self.path)
 
     def reader_for(self, path: Path, format: str | None = None) -> Reader:
         """Return the reader of a file: the model's own unless the file is of another format."""
-        own, kind = self.reader, kind_of(self.estimator, self.path)
+        own, kind = self.reader, self.kind
         if format is None and own is not None:
             try:
                 format = kind.format_of(path)
             except ValueError:
                 return own
         name = kind.format_of(path) if format is None else format
-        kind.check_format(path, name)
+        other = kind.reader_of(path, name, self.path)
         if own is not None and name == own.format:
             return own
-        if name not in READERS:
-            raise ValueError(f"format={name!r} is unknown. There are: {', '.join(READERS)}.")
-        if name == "conll":
+        if other.makes_features:
             own_name = "svmlight" if own is None else own.format
             raise ValueError(
-                f"{self.path} was not trained from a CoNLL file, so that it has no feature "
-                f"template to read {path} with; if that is not CoNLL, --format {own_name} says so."
+                f"{self.path} was not trained from a {other.title} file, so that it has no feature "
+                f"template to read {path} with; if that is not {other.title}, --format {own_name} "
+                "says so."
             )
-        if isinstance(own, ConllReader):
+        if own is not None and own.makes_features:
             raise ValueError(
-                f"{self.path} was trained from a CoNLL file; {path} is {name}. If it is CoNLL, "
-                "--format conll says so."
+                f"{self.path} was trained from a {own.title} file; {path} is {name}. If it is "
+                f"{own.title}, --format {own.format} says so."
             )
-        if name == "svmlight":
-            return SvmlightReader(multilabel=kind.has_label_sets, queries=kind.has_queries)
-        if name == "arff":
-            if not kind.has_label_sets:
-                raise ValueError(f"{path} is ARFF, which holds label sets; {self.path} has none.")
-            return ArffReader(tuple(map(str, self.estimator.classes_)))
-        return NpzReader(queries=kind.has_queries)
+        return other.for_model(self.estimator)
 
     def read(self, path: Path, format: str | None = None) -> tuple[Reader, Batch]:
         """Read a file for the model."""
-        kind = kind_of(self.estimator, self.path)
         reader = self.reader_for(path, format)
         batch = reader.read(path, int(self.estimator.n_features_in_))
-        kind.check(str(self.path), path, batch.is_sequence)
-        return reader, for_estimator(batch, self.estimator)
+        self.kind.check_sort(str(self.path), batch)
+        return reader, self.kind.adapt(batch, self.estimator)
 
+    def read_held_out(self, path: Path, batch: Batch) -> Batch:
+        """Read a labelled file of the same sort as the training file, before the fit."""
+        n_features = None if batch.is_sequence else batch.X.shape[1]
+        held_out = self.reader_for(path).read(path, n_features).labelled()
+        if held_out.is_sequence != batch.is_sequence:
+            raise ValueError(f"{path} and {batch.path} do not hold samples of one sort.")
+        return self.kind.adapt(held_out, self.estimator)
 
-def save_model(path: Path, estimator: Any, reader: Reader) -> None:
-    """Write a model in one step; `maxmargin.load` gives its estimator back."""
-    from maxmargin.training.storage import save
+    def predict(self, batch: Batch) -> Any:
+        """Return what the estimator predicts."""
+        return self.estimator.predict(batch.X, **batch.beside)
 
-    save(path, estimator, {"reader": reader.state()})
+    def save(self, path: Path) -> None:
+        """Write the model in one step; `maxmargin.load` gives its estimator back."""
+        from maxmargin.training.storage import save
+
+        extra = {} if self.reader is None else {"reader": self.reader.state()}
+        save(path, self.estimator, extra)
 
 
 def load_model(path: Path) -> Model:
-    """Read a model file, written by `save_model` or by an estimator's own `save`."""
-    import_module("maxmargin.estimators")  # registers the classes that a file may name
-    from maxmargin.persistence import damaged, read_estimator
+    """Read a model file, written by `Model.save` or by an estimator's own `save`."""
+    from maxmargin.persistence import damaged
+    from maxmargin.training.storage import load
 
-    estimator, meta = read_estimator(path)
+    estimator, meta = load(path)
     with damaged(path, "is a damaged model file"):
         reader = meta.get("reader")
         return Model(path, estimator, None if reader is None else reader_from_state(reader))

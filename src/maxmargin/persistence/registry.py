@@ -96,8 +96,3 @@ def read_estimator(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     with damaged(path, "cannot be loaded"):
         cls: Any = estimator_class(meta["estimator"])
         return cls.from_state(meta["state"], document.arrays), meta
-
-
-def load_estimator(path: str | os.PathLike[str]) -> Any:
-    """Return the estimator that `save_estimator` wrote. Its class must have been registered."""
-    return read_estimator(path)[0]

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.costs import COSTS, RANKING_COSTS
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.stored import Arrays, Fields, check_options, read_result
-from maxmargin.persistence import restore_rng, rng_state, save_estimator
+from maxmargin.persistence import read_estimator, restore_rng, rng_state, save_estimator
 from maxmargin.search import SEARCHES
 from maxmargin.solvers import SOLVERS
 from maxmargin.surrogates import SURROGATES
@@ -137,6 +138,12 @@ def save(
         warnings.warn(
             f"{os.fspath(path)!r} does not hold {name}: {meaning}.", UserWarning, stacklevel=3
         )
+
+
+def load(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """Return the estimator that `save` wrote, and the meta of the file for what else it holds."""
+    import_module("maxmargin.estimators")  # registers the classes that a file may name
+    return read_estimator(path)
 
 
 def common_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maxmargin.cli import console, options
-from maxmargin.cli.readers import separator_for, svmlight_hint
-from maxmargin.cli.schemes import convert_file_tags
-from maxmargin.cli.targets import check_target
+from maxmargin.cli.formats.conll import separator_for
+from maxmargin.cli.formats.schemes import convert_file_tags
+from maxmargin.cli.formats.svmlight import svmlight_hint
+from maxmargin.cli.kinds import told
+from maxmargin.cli.options import check_target
 
 if TYPE_CHECKING:
     from maxmargin.io.files import Source
 
 
 def convert(
-    file: options.DataFile,
+    file: Annotated[Path, options.data_file(*told("file"))],
     output: Annotated[
         Path, typer.Argument(metavar="OUTPUT", help="The file to write; its name says the format.")
     ],
@@ -37,7 +39,7 @@ def convert(
     output_format: Annotated[
         str | None, typer.Option("--output-format", help="Of OUTPUT; else its name says.")
     ] = None,
-    strict: options.Strict = False,
+    strict: options.Strict = None,
     as_json: options.Json = False,
 ) -> None:
     """Write the same data in another file format or tag scheme.

@@ -10,10 +10,11 @@ import typer
 from maxmargin.cli import console, options
 from maxmargin.cli.commands.demo_tables import demo_tables
 from maxmargin.cli.commands.warmup import compile_case
-from maxmargin.cli.fitting import result_values
-from maxmargin.cli.measures import percent
+from maxmargin.cli.console import percent
+from maxmargin.cli.kinds import KINDS
+from maxmargin.cli.options import check_target
 from maxmargin.cli.progress import progress
-from maxmargin.cli.targets import check_target
+from maxmargin.cli.reports import result_values
 
 _NOISE = 0.3  # of pixels in 0..1: single digits become hard, so that the language shows
 _C, _TOL = 0.1, 1e-3
@@ -56,7 +57,7 @@ def demo(
 def _compile(quiet: bool) -> None:
     """Compile apart from training, so that the seconds of the run are its own."""
     for kind in ("chain", "multiclass"):
-        compile_case(kind, "dense", "float64", is_shown=not quiet)
+        compile_case(KINDS[kind], "dense", "float64", is_shown=not quiet)
 
 
 def _learn(data: Any, seed: int, quiet: bool) -> dict[str, Any]:
@@ -71,8 +72,8 @@ def _learn(data: Any, seed: int, quiet: bool) -> dict[str, Any]:
             f"deviation {_NOISE} in every pixel makes single digits hard."
         )
     chain = ChainSVM(C=_C, tol=_TOL, random_state=seed)
-    with progress(quiet) as chain.callbacks:
-        chain.fit(data.X_train, data.y_train)
+    with progress(quiet) as shown:
+        chain.fit(data.X_train, data.y_train, callbacks=shown)
     alone = MulticlassSVM(C=_C, tol=_TOL, random_state=seed).fit(X, y)
     return {"chain": chain, "per_character": alone}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.cli import console
-from maxmargin.cli.measures import percent
+from maxmargin.cli.console import percent
 
 _N_RIGHT, _N_WRONG = 4, 4  # strings shown
 _LONGEST = 9  # digits of a string that is drawn: they fit 80 columns

@@ -9,16 +9,15 @@ from typing import Annotated
 import typer
 
 from maxmargin.cli import console, options
+from maxmargin.cli.kinds import told
 from maxmargin.cli.models import load_model
-from maxmargin.cli.queries import predict_batch
-from maxmargin.cli.sets import as_sets
-from maxmargin.cli.targets import check_target
+from maxmargin.cli.options import check_target
 from maxmargin.core.news import compiling_shown
 
 
 def predict(
     model: options.ModelFile,
-    file: options.DataFile,
+    file: Annotated[Path, options.data_file(*told("file"))],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write here rather than to stdout.")
     ] = None,
@@ -30,14 +29,14 @@ def predict(
 
     A CoNLL file is written again with the predictions as a further column, which conlleval reads;
     of other files the labels are written, one line per sample, those of a label set parted by
-    commas. Rankings: one score per line, in the order of the file; higher stands first.
+    commas.
     """
     check_target("--output", output, model, file, takes_pipes=True)
     loaded = load_model(model)
     loaded.estimator.n_jobs = n_jobs
     reader, batch = loaded.read(file, format)
     with compiling_shown():
-        guess = as_sets(predict_batch(loaded.estimator, batch), loaded.estimator)
+        guess = loaded.kind.as_written(loaded.predict(batch), loaded.estimator)
     if output is not None:
         reader.write(output, batch, guess)
     if as_json:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.cli import console
-from maxmargin.cli.readers import Batch
+from maxmargin.cli.formats.base import Batch
 
 
 def find_scheme(tags: Any) -> str | None:
