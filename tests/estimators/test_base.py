@@ -20,6 +20,7 @@ from maxmargin import Checkpoint, CostMatrix, MulticlassSVM
 from maxmargin.core.contract import workspace
 from maxmargin.core.predict import best_outputs, predict_examples
 from maxmargin.core.problem import lam_from_C
+from maxmargin.costs import Cost
 from maxmargin.inputs.checks import unknown
 from maxmargin.persistence import read
 from maxmargin.solvers import SOLVERS, BlockFrankWolfe
@@ -572,9 +573,9 @@ def test_save_and_load_in_a_fresh_process(data, tmp_path):
 
 
 def test_what_cannot_be_stored_is_named(data, tmp_path):
-    class OwnCost:
-        def tables(self, classes, sizes):
-            return CostMatrix(1.0 - np.eye(len(classes))).tables(classes, sizes)
+    class OwnCost(Cost):
+        def positions(self, names, sizes):
+            return CostMatrix(1.0 - np.eye(len(names))).positions(names, sizes)
 
     model = svm(cost=OwnCost()).fit(*data)
     with pytest.raises(TypeError, match="OwnCost is not in the registry of costs"):

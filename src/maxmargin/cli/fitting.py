@@ -31,7 +31,7 @@ def new_estimator(
 ) -> Any:
     """Return the estimator that a script would make; what was not given is left to it."""
     import maxmargin
-    from maxmargin.training.settings import check_settings, resolve_cost
+    from maxmargin.training.settings import check_settings
 
     given = {name: value for name, value in params.items() if value is not None}
     if given.get("normalize") == "none":
@@ -41,8 +41,6 @@ def new_estimator(
     check_settings(estimator)  # before a long file is read
     if kind.has_queries:
         check_ranking(estimator)
-    else:
-        resolve_cost(estimator.cost)
     return estimator
 
 
@@ -76,7 +74,8 @@ def sequence_scoring(estimator: Any, held_out: Batch) -> Any:
     from maxmargin.estimators.chain.scores import looks_like_chunks
     from maxmargin.training.settings import resolve_cost
 
-    if estimator.scoring is not None or not isinstance(resolve_cost(estimator.cost), Hamming):
+    cost = resolve_cost(estimator.cost, "positions")
+    if estimator.scoring is not None or not isinstance(cost, Hamming):
         return estimator.scoring
     labels = [label for sequence in held_out.y for label in sequence]
     return None if looks_like_chunks(labels) else "token_accuracy"

@@ -106,21 +106,22 @@ def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
     ValueError: --k is for the costs ndcg_at_k, precision_at_k, not for auc.
     """
     from maxmargin import RankingSVM
-    from maxmargin.costs import RANKING_COSTS
+    from maxmargin.costs import COSTS, fitting_costs
     from maxmargin.inputs.checks import unknown
 
     given = {option: value for option, value in (("k", k), ("gain", gain)) if value is not None}
     if not given:
         return name
     name = RankingSVM().cost if name is None else name
-    if name not in RANKING_COSTS:
-        raise unknown("cost", name, RANKING_COSTS)
-    known = {cost: {field.name for field in fields(RANKING_COSTS[cost])} for cost in RANKING_COSTS}
+    costs: dict[str, Any] = {cost: COSTS[cost] for cost in fitting_costs("places")}
+    if name not in costs:
+        raise unknown("cost", name, costs)
+    known = {cost: {field.name for field in fields(costs[cost])} for cost in costs}
     for option in given:
         if option not in known[name]:
             able = ", ".join(cost for cost in known if option in known[cost])
             raise ValueError(f"--{option} is for the costs {able}, not for {name}.")
-    return RANKING_COSTS[name](**given)
+    return costs[name](**given)
 
 
 def check_ranking(estimator: Any) -> None:

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.contract import provided_by
-from maxmargin.costs import Hamming, WholeCost, ZeroOne
+from maxmargin.costs import Hamming, WholeCost, ZeroOne, tabulate
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.inputs.checks import check_number, check_weights
 from maxmargin.inputs.columns import check_columns
@@ -213,7 +213,7 @@ warm_start, callbacks, verbose
                     "to learn from."
                 )
         data = multiclass_data(rows, codes, len(self.classes_), self._has_bias)
-        cost = resolve_cost(self.cost).tables(self.classes_, np.ones(n_examples, dtype=np.int64))
+        cost = tabulate(resolve_cost(self.cost, "positions"), data, self.classes_)
         return Training(data, cost, n_examples, weight)
 
     def _encode_inputs(self, X: Any) -> MulticlassData:
@@ -234,7 +234,7 @@ warm_start, callbacks, verbose
         return WholeCost(np.zeros(len(data.labels)))
 
     def _score_name(self) -> str:
-        is_plain = isinstance(resolve_cost(self.cost), (ZeroOne, Hamming))
+        is_plain = isinstance(resolve_cost(self.cost, "positions"), (ZeroOne, Hamming))
         return "accuracy" if is_plain else "1 - cost"
 
     def _stratification(self, Y: Any) -> np.ndarray:
@@ -269,7 +269,7 @@ warm_start, callbacks, verbose
         check_columns(self.missing)
         FeatureTable(self.min_count, self.hashing)
         check_class_weight(self.class_weight)
-        resolve_cost(self.cost)
+        resolve_cost(self.cost, "positions")
         check_classes(self.classes)
 
     def _check_classes(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from maxmargin.costs import COSTS, Cost
+from maxmargin.costs import COSTS, Cost, check_priced, fitting_costs
 from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.search import SEARCHES, Search
 from maxmargin.solvers import SOLVERS, Solver
@@ -39,9 +39,29 @@ def resolve(kind: str, value: Any, registry: Mapping[str, Any], method: str) -> 
     return value
 
 
-def resolve_cost(value: Any) -> Cost:
-    """Return the cost that a parameter stands for."""
-    return resolve("cost", value, COSTS, "tables")
+def resolve_cost(value: Any, kind: str) -> Cost:
+    """Return the cost that a parameter stands for, of a structure with parts of this kind.
+
+    Examples
+    --------
+    >>> resolve_cost("hamming", "switches")
+    Hamming(average='sum')
+    >>> resolve_cost("ap", "switches")
+    Traceback (most recent call last):
+    ValueError: AveragePrecision is no cost of label sets: ... Costs that fit: hamming, ...
+    """
+    if isinstance(value, str) and value in COSTS:
+        check_priced(COSTS[value], kind)
+    fitting = {name: COSTS[name] for name in fitting_costs(kind)}
+    if not isinstance(value, str | Cost):
+        what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        raise TypeError(
+            f"cost must be a name ({', '.join(map(repr, fitting))}) or a maxmargin.costs.Cost, got "
+            f"{what}."
+        )
+    cost = resolve("cost", value, fitting, "tabulate")
+    check_priced(cost, kind)
+    return cost
 
 
 def resolve_surrogate(value: Any) -> Surrogate:

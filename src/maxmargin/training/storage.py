@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.costs import COSTS, RANKING_COSTS
+from maxmargin.costs import COSTS
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.stored import Arrays, Fields, check_options, read_result
 from maxmargin.persistence import restore_rng, rng_state
@@ -19,7 +19,7 @@ from maxmargin.training.settings import check_settings
 
 #: Parameters that stand for objects, and where their names are found.
 REGISTRIES: dict[str, dict[str, Any]] = {
-    "cost": {**COSTS, **RANKING_COSTS},
+    "cost": COSTS,
     "surrogate": SURROGATES,
     "search": SEARCHES,
     "solver": SOLVERS,

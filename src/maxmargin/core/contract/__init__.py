@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from maxmargin.core.contract.cost import (
     cost_step,
-    largest_costs,
     output_cost,
     shift,
     steepest_slope,
@@ -49,6 +48,13 @@ from maxmargin.core.contract.oracles import (
     profile_up_to,
     provided_by,
 )
+from maxmargin.core.contract.priced import (
+    TrueParts,
+    found_costs,
+    largest_costs,
+    switches,
+    true_parts,
+)
 from maxmargin.core.contract.search import (
     find,
     memory,
@@ -88,6 +94,7 @@ from maxmargin.core.dispatch import (
 )
 
 __all__ = [
+    "TrueParts",
     "add_combination",
     "add_difference",
     "add_few",
@@ -104,6 +111,7 @@ __all__ = [
     "difference_potentials",
     "few_scores",
     "find",
+    "found_costs",
     "generic",
     "generic_on_two",
     "generic_on_two_with_default",
@@ -149,7 +157,9 @@ __all__ = [
     "spare_size",
     "squared_norms",
     "steepest_slope",
+    "switches",
     "tilt",
+    "true_parts",
     "truths",
     "workspace",
 ]

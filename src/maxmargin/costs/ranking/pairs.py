@@ -19,9 +19,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from maxmargin.costs.ranking.measures import _check_gain, _check_order, _discounts, _gains, _Ranking
+from maxmargin.costs.ranking.graded import GradedBase, check_gain
 from maxmargin.inference.ranking.rule import AREA, RankingRule, monotone_rule
 
 __all__ = ["NDCGPairs"]
@@ -31,7 +30,7 @@ LARGEST_STEP = 1.0 - 1.0 / np.log2(3.0)
 
 
 @dataclass(frozen=True)
-class NDCGPairs(_Ranking):
+class NDCGPairs(GradedBase):
     """The most that the pairs in the wrong order can take from NDCG; at least 1 - NDCG.
 
     (1 - 1/log2 3) / best DCG times the sum of gain_i - gain_j over pairs where j, of the lower
@@ -53,28 +52,16 @@ class NDCGPairs(_Ranking):
     gain: str = "exponential"
 
     def __post_init__(self) -> None:
-        _check_gain(self)
+        check_gain(self)
 
     def rule(self, shapes: Iterable[tuple[int, int]] = ()) -> RankingRule:
         """Return the cost of relevance alone as compiled code reads it, up to `shares`."""
         return monotone_rule(AREA)
 
-    def value(self, relevant: npt.ArrayLike, order: npt.ArrayLike) -> float:
-        """Return the cost of a ranking of samples with grades, 0 or 1 for relevance alone.
-
-        Parameters
-        ----------
-        relevant : array-like of shape (n,), at least 0
-        order : array-like of shape (n,)
-            The samples from the top of the ranking down.
-        """
-        gains = _gains(relevant, self.gain)
-        if not gains.any():
-            return 0.0
-        ranked = gains[_check_order(order, len(gains))]
-        lost = np.maximum(np.triu(ranked[None, :] - ranked[:, None], 1), 0.0).sum()
-        ideal = np.sort(gains)[::-1] @ _discounts(self, len(gains))
-        return float(LARGEST_STEP * lost / ideal)
+    def lost(self, ranked: np.ndarray, discounts: np.ndarray, best: float) -> float:
+        """Return what the pairs in the wrong order may take, as a share of the best sum."""
+        swapped = np.maximum(np.triu(ranked[None, :] - ranked[:, None], 1), 0.0).sum()
+        return float(LARGEST_STEP * swapped / best)
 
     def shares(
         self, steps: np.ndarray, n_relevant: np.ndarray, ideals: np.ndarray, n: int

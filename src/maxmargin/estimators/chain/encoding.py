@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.costs import Cost
-from maxmargin.estimators.chain.costs import weighted_cost
+from maxmargin.costs import Cost, PartCost
 from maxmargin.inputs.constraints import find_breach
-from maxmargin.inputs.labels import Labels
+from maxmargin.inputs.labels import Labels, class_weights
 from maxmargin.inputs.sequence_labels import cut
 from maxmargin.inputs.sequences import (
     Stack,
@@ -96,7 +95,7 @@ def chain_training(
     # A mean over positions is one over the whole sequence's known ones, however it was cut.
     n_known = np.bincount(pieces.sample, weights=sizes)[pieces.sample]
     tables = weighted_cost(
-        cost.tables(labels.classes, n_known), class_weight, labels, codes[rows],
+        cost.tabulate("positions", labels.classes, n_known), class_weight, labels, codes[rows],
         np.repeat(weight, sizes),
     )  # fmt: skip
     matrix, nodes = stack.matrix, barriers.nodes
@@ -107,3 +106,26 @@ def chain_training(
         matrix, pieces.offsets, codes[rows], layout, pieces.borders, barriers.edges, nodes
     )
     return Training(data, tables, len(sizes), weight)
+
+
+def weighted_cost(
+    cost: Any, class_weight: Any, labels: Labels, codes: np.ndarray, weight: np.ndarray
+) -> Any:
+    """Return cost tables in which each position counts with the weight of its true label.
+
+    codes, weight : true labels of the positions, and the weights of their sequences
+    """
+    if class_weight is None:
+        return cost
+    if not isinstance(cost, PartCost):
+        raise ValueError(
+            "class_weight weighs the cost of single positions, which a cost of whole sequences "
+            "such as cost='zero_one' does not have; leave one of them out."
+        )
+    factors = class_weights(class_weight, labels, codes, weight)
+    if not (factors[codes] * weight).any():
+        raise ValueError(
+            "class_weight times sample_weight is zero for every position: there is nothing to "
+            "learn from."
+        )
+    return cost._replace(matrix=cost.matrix * factors[:, None])

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core import predict
+from maxmargin.core.contract import TrueParts
 from maxmargin.costs import Hamming, ZeroOne
 from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.chain.costs import sequence_costs
 from maxmargin.estimators.chain.encoding import (
     Barriers,
     Limited,
@@ -237,7 +237,7 @@ verbose
         )
         weight = check_weights(sample_weight, len(offsets) - 1)
         training = chain_training(
-            stack, codes, labels, layout, barriers, resolve_cost(self.cost),
+            stack, codes, labels, layout, barriers, resolve_cost(self.cost, "positions"),
             self.class_weight if weighted else None, weight,
         )  # fmt: skip
         if reset:  # only now, when nothing can fail any more
@@ -371,7 +371,7 @@ verbose
         check_flags(self, "fit_intercept", "transitions", "start", "end")
         FeatureTable(self.min_count, self.hashing)
         check_class_weight(self.class_weight)
-        resolve_cost(self.cost)
+        resolve_cost(self.cost, "positions")
         resolve_constraints(self.constraints)
         check_classes(self.classes)
 
@@ -536,7 +536,7 @@ verbose
         return self._encode_inputs(Limited(X, allowed, fixed))
 
     def _score_name(self) -> str:
-        cost = resolve_cost(self.cost)
+        cost = resolve_cost(self.cost, "positions")
         if isinstance(cost, ZeroOne):
             return "sequence_accuracy"
         return "mean_token_accuracy" if isinstance(cost, Hamming) else "1 - cost"
@@ -583,14 +583,15 @@ verbose
         weight = check_weights(sample_weight, len(n_known)) * (n_known > 0)
         if not weight.any():
             raise ValueError("Y has no known label in a sequence of positive weight.")
-        cost = resolve_cost(self.cost).tables(self.classes_, n_known)
+        cost = resolve_cost(self.cost, "positions")
+        parts = TrueParts("positions", np.diff(offsets), codes)
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
 
         def score(w: np.ndarray) -> float:
             cells, _ = predict.best_outputs(data, w, free, n_jobs=jobs)
             self._check_possible(cells, data)
-            costs = sequence_costs(cost, codes, cells, offsets)
-            return predict.mean_score(costs.found, costs.largest, weight)
+            found, largest = cost.costs_of(parts, self.classes_, cells)
+            return predict.mean_score(found, largest, weight)
 
         return score

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core import predict
-from maxmargin.costs import Hamming, SwitchCost, label_tables
+from maxmargin.core.contract import switches
+from maxmargin.costs import Hamming, SwitchCost, tabulate
 from maxmargin.costs.tables import switch_cost
 from maxmargin.estimators.base import BaseSVM, Training
-from maxmargin.estimators.multilabel.costs import SET_METRICS, set_costs
 from maxmargin.estimators.multilabel.edges import (
     best_inference,
     check_cost_fits,
@@ -26,6 +26,7 @@ from maxmargin.estimators.multilabel.edges import (
     label_edges,
     label_groups,
 )
+from maxmargin.estimators.multilabel.measures import SET_METRICS
 from maxmargin.estimators.multilabel.outputs import PairwiseScores
 from maxmargin.estimators.multilabel.thresholds import best_thresholds
 from maxmargin.inference import LabelConstraints
@@ -236,7 +237,7 @@ random_state, warm_start, callbacks, verbose
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
     ) -> Training:
-        cost = resolve_cost(self.cost)
+        cost = resolve_cost(self.cost, "switches")
         rows = self._rows(X, reset)
         n_examples = rows.shape[0]
         if reset:
@@ -258,7 +259,7 @@ random_state, warm_start, callbacks, verbose
             inference=self.inference_,
             time_limit=self.oracle_time_limit if self.inference_ in PROGRAMS else None,
         )
-        tables = label_tables(cost, self.classes_, matrix.cells)
+        tables = tabulate(cost, data, self.classes_)
         check_cost_fits(self.inference_, cost, tables)
         return Training(data, tables, n_examples, weight)
 
@@ -315,7 +316,7 @@ random_state, warm_start, callbacks, verbose
         return lambda w: judge(predict.best_outputs(data, w, free, n_jobs=jobs)[0])
 
     def _score_name(self) -> str:
-        is_plain = isinstance(resolve_cost(self.cost), Hamming)
+        is_plain = isinstance(resolve_cost(self.cost, "switches"), Hamming)
         return "1 - hamming_loss" if is_plain else "1 - cost"
 
     def _measure_names(self) -> tuple[str, ...]:
@@ -345,10 +346,10 @@ random_state, warm_start, callbacks, verbose
         weight = check_weights(sample_weight, n_examples) * (truth >= 0).any(axis=1)
         if not weight.any():
             raise ValueError("Y has no known label in a sample of positive weight.")
-        cost, classes = resolve_cost(self.cost), self.classes_
+        cost, parts = resolve_cost(self.cost, "switches"), switches(truth)
 
         def judge(cells: np.ndarray) -> float:
-            found, largest = set_costs(cost, classes, truth, cells.reshape(truth.shape))
+            found, largest = cost.costs_of(parts, self.classes_, cells)
             return predict.mean_score(found, largest, weight)
 
         return judge
@@ -396,7 +397,7 @@ random_state, warm_start, callbacks, verbose
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept")
         FeatureTable(self.min_count, self.hashing)
-        resolve_cost(self.cost)
+        resolve_cost(self.cost, "switches")
         check_pairwise(self.pairwise)
         check_inference(self.inference)
         for name in ("oracle_time_limit", "predict_time_limit"):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.costs import RANKING_COSTS, PrecisionAtK
+from maxmargin.costs import PrecisionAtK
 from maxmargin.estimators.base import BaseSVM, Training
 from maxmargin.estimators.ranking.encoding import ranking_training
 from maxmargin.estimators.ranking.scores import (
@@ -43,7 +43,7 @@ from maxmargin.solvers.cutting.one_slack_rows import OneSlackRows
 from maxmargin.training.partial import online_only
 from maxmargin.training.path import PathResult
 from maxmargin.training.scoring import single_eval_set
-from maxmargin.training.settings import Settings, n_threads, resolve
+from maxmargin.training.settings import Settings, n_threads, resolve_cost
 
 
 @register
@@ -362,7 +362,7 @@ warm_start, callbacks, verbose
             )
 
     def _cost(self) -> Any:
-        return resolve("cost", self.cost, RANKING_COSTS, "rule")
+        return resolve_cost(self.cost, "places")
 
     def _encode(
         self,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
+    TrueParts,
     add_combination,
     add_difference,
     implements,
@@ -28,6 +29,7 @@ from maxmargin.core.contract import (
     potentials,
     score_lengths,
     score_rows,
+    true_parts,
     truths,
     workspace,
 )
@@ -114,6 +116,12 @@ def _truths(data):
     for start, relevant in zip(ends - data.sizes, data.n_relevant, strict=True):
         cells[start : start + relevant] = 0
     return cells.astype(np.int32)
+
+
+@implements(true_parts, RankingData)
+def _true_parts(data):
+    n_each = np.stack([data.n_relevant, data.sizes - data.n_relevant], axis=1).reshape(-1)
+    return TrueParts("places", data.sizes, np.repeat(np.tile([1, 0], len(data.sizes)), n_each))
 
 
 @implements(workspace, RankingData)
