@@ -38,7 +38,7 @@ from maxmargin.testing.tiny import (
     tiny_data,
     tiny_tables,
 )
-from tests.ordinal import Distance, Ordinal, OrdinalData
+from tests.grades import Distance, Grades, GradesData
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -277,10 +277,10 @@ def test_the_check_compares_compiled_code_with_python(monkeypatch):
 
 
 def test_the_check_wants_a_cost_and_outputs():
-    data = Ordinal("abc").data([[1.0]], ["b"])
+    data = Grades("abc").data([[1.0]], ["b"])
     with pytest.raises(TypeError, match="cost must be given with data"):
         check_structure(data)
-    with pytest.raises(ValueError, match="outputs must say what the outputs of OrdinalData are"):
+    with pytest.raises(ValueError, match="outputs must say what the outputs of GradesData are"):
         check_structure(data, cost=Distance(np.ones(1)))
     with pytest.raises(TypeError, match="X and Y must be given"):
         check_structure(Agreement(2, 2))
@@ -293,13 +293,13 @@ def test_the_check_wants_a_cost_and_outputs():
 
 @pytest.fixture
 def ordinal(rng):
-    structure = Ordinal("abcd")
+    structure = Grades("abcd")
     X = rng.normal(size=(6, 2))
     return structure.data(X, ["a", "b", "c", "d", "c", "a"])
 
 
 def test_a_compiled_structure_of_ones_own_meets_the_contract(ordinal):
-    assert not has(difference_potentials, OrdinalData)  # the default one is used
+    assert not has(difference_potentials, GradesData)  # the default one is used
     check_structure(ordinal, cost=Distance(np.ones(6)), outputs=lambda i: range(4))
 
 
@@ -311,7 +311,7 @@ def test_a_compiled_structure_of_ones_own_trains_to_the_optimum(ordinal):
 
 
 def test_what_a_compiled_structure_lacks_is_named(ordinal):
-    class Half(OrdinalData):
+    class Half(GradesData):
         pass
 
     with pytest.raises(TypeError, match="must return a NamedTuple of arrays, got list"):
