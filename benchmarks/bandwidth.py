@@ -83,6 +83,6 @@ def pass_seconds(solver: Any, X: list[Any], Y: list[np.ndarray]) -> float:
         if len(clock) > 1 and np.isnan(event.record.primal):
             plain.append(clock[-1] - clock[-2])
 
-    tagger = ChainSVM(solver=solver, max_iter=PASSES, tol=0.0, random_state=0, callbacks=[note])
-    cpu_seconds(lambda: tagger.fit(X, Y))
+    tagger = ChainSVM(solver=solver, max_iter=PASSES, tol=0.0, random_state=0)
+    cpu_seconds(lambda: tagger.fit(X, Y, callbacks=[note]))
     return median(plain)

@@ -18,12 +18,13 @@ from search_runs import probe
 from maxmargin import ChainSVM
 from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.datasets import load_conll2000, load_ocr
+from maxmargin.inputs.request import Request
 from maxmargin.io import FeatureTemplate
 from maxmargin.search import ConvexHull, Profile
 from maxmargin.search.choose import DEAREST_PROFILE
 from maxmargin.solvers import SGD, BlockFrankWolfe, Solver
 from maxmargin.surrogates import MarginRescaling, SlackRescaling
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 #: Passes in all, and those that are made before anything counts.
 PASSES, FIRST = 40, 5
@@ -43,22 +44,22 @@ def lines() -> Iterator[Line]:
         yield by_length(name, training, lam)
 
 
-def words() -> Training:
+def words() -> Task:
     data = load_ocr("small")
-    return ChainSVM()._encode(data.X_train, data.y_train, reset=True)
+    return ChainSVM()._encode(Request(data.X_train, data.y_train), reset=True)
 
 
-def sentences() -> Training:
+def sentences() -> Task:
     data = load_conll2000()
     template = FeatureTemplate.parse("chunking", columns=data.extra["columns"])
     X = template.transform(data.X_train[:N_SENTENCES])
-    return ChainSVM()._encode(X, data.y_train[:N_SENTENCES], reset=True)
+    return ChainSVM()._encode(Request(X, data.y_train[:N_SENTENCES]), reset=True)
 
 
 # --- A pass of slack rescaling, beside one of margin rescaling
 
 
-def beside_margin(name: str, training: Training, lam: float, solver: Solver) -> Line:
+def beside_margin(name: str, training: Task, lam: float, solver: Solver) -> Line:
     n = training.n_examples
     slack = training.problem(SlackRescaling(), lam, search="auto")
     margin = training.problem(MarginRescaling(), lam)
@@ -112,7 +113,7 @@ def passes(problems: list[Problem], solver: Solver) -> tuple[np.ndarray, np.ndar
 # --- Profile or hull, by the length of a sequence
 
 
-def by_length(name: str, training: Training, lam: float) -> Line:
+def by_length(name: str, training: Task, lam: float) -> Line:
     """The searches at the w of SGD after each pass, sequences of about one length at a time."""
     kinds = {
         "margin": training.problem(MarginRescaling(), lam),

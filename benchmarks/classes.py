@@ -95,7 +95,7 @@ def fit_svc(svc: LinearSVC, X: Any, y: np.ndarray) -> LinearSVC:
 
 def fit_to(machine: MulticlassSVM, X: Any, y: np.ndarray, target: float) -> MulticlassSVM:
     reached: Callable[[Any], bool] = lambda event: event.record.primal <= target  # noqa: E731
-    return clone(machine).set_params(callbacks=[reached]).fit(X, y)
+    return clone(machine).fit(X, y, callbacks=[reached])
 
 
 def primal_of(svc: LinearSVC, X: np.ndarray, y: np.ndarray) -> float:

@@ -23,7 +23,7 @@ from search_runs import genes, slack_problem
 
 from maxmargin.search import Angular, Bisecting, ConvexHull, Profile
 from maxmargin.solvers import SGD, BlockFrankWolfe, NSlack, OneSlack, Solver
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 C = 0.1
 #: CPU seconds of each run.
@@ -77,7 +77,7 @@ def lines() -> Iterator[Line]:
     yield from found
 
 
-def follow(training: Training, few: Training, solver: Solver, search: Any) -> Course:
+def follow(training: Task, few: Task, solver: Solver, search: Any) -> Course:
     """Make passes until the seconds are spent; keep w after passes 1, 2, 3, 4, 5, 7, 9, ..."""
     small = slack_problem(few, C, search)
     state: Any = solver.start(small)

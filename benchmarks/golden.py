@@ -43,11 +43,14 @@ STORE = HERE / "results" / "golden.json"
 #: as no tree from before the change is compared any more.
 ALLOWED: dict[str, str] = {}
 
-#: Cases a process runs: enough that importing does not count, few enough to keep cores busy.
-SHARD = 60
+#: Processes per tree for the cases in plain Python: few, because each imports the package.
+N_SHARDS = 4
 
 #: Differences that are printed, of each kind and structure, unless --all is given.
 SHOWN = 8
+
+#: Columns of the table; the last counts what both trees refuse, which is no case.
+COLUMNS = (*VERDICTS, "(unfit)")
 
 
 # -- trees ---------------------------------------------------------------------------------------
@@ -84,13 +87,13 @@ class Tree:
             raise SystemExit(f"{self.name}: imported {answer['source']}, not {expected}.")
         return Vocabulary(*answer["words"])
 
-    def run(self, cases: Sequence[Case], scratch: Path) -> None:
-        """Run some cases in one process."""
+    def run(self, cases: Sequence[Case], scratch: Path) -> dict[str, dict[str, Any]]:
+        """Return what some cases give, run in one process."""
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             asked, answered = Path(folder, "cases.json"), Path(folder, "results.json")
             asked.write_text(json.dumps([case.as_dict() for case in cases]))
             self.ask("run", str(asked), str(answered))
-            self.results.update(json.loads(answered.read_text()))
+            return json.loads(answered.read_text())
 
     def recall(self) -> None:
         """Take over the results of an earlier run of the same harness with the same packages."""
@@ -167,21 +170,22 @@ def run_all(trees: list[Tree], cases: list[Case], jobs: int, console: Console) -
             if case.compiled:
                 groups.setdefault(case.structure, []).append(case)
         plain = [case for case in left if not case.compiled]
-        n_shards = -(-len(plain) // SHARD)
-        groups.update({k: plain[k::n_shards] for k in range(n_shards)})
-        shards += [(each, group) for group in groups.values()]
-    # Compiling takes longest, so it comes first; trees in turns.
+        groups.update({k: plain[k::N_SHARDS] for k in range(N_SHARDS)})
+        shards += [(each, group) for group in groups.values() if group]
+    # Compiling takes longest, so it comes first.
     shards.sort(key=lambda shard: not shard[1][0].compiled)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(jobs) as pool:
         runs = [pool.submit(each.run, group, Path(scratch)) for each, group in shards]
-        for k, run in enumerate(runs, 1):
-            run.result()
-            if console.is_terminal:
-                console.print(f"\r{k} of {len(runs)} processes done", end="")
+        try:
+            for k, ((each, _), run) in enumerate(zip(shards, runs, strict=True), 1):
+                each.results.update(run.result())
+                each.keep()
+                if console.is_terminal:
+                    console.print(f"\r{k} of {len(runs)} processes done", end="")
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C nothing more begins
     if console.is_terminal:
         console.print()
-    for each in trees:
-        each.keep()
 
 
 # -- reports -------------------------------------------------------------------------------------
@@ -193,19 +197,18 @@ def report(
     """Print one line per structure, and what is not equal."""
     table = Table(title="golden cases")
     table.add_column("structure")
-    for kind in VERDICTS:
+    for kind in COLUMNS:
         table.add_column(kind, justify="right")
     total: Counter[str] = Counter()
     for structure in dict.fromkeys(case.structure for case in cases):
         counts = Counter(
-            verdicts[case.name].kind
+            verdicts[case.name].kind if case.name in verdicts else COLUMNS[-1]
             for case in cases
-            if case.structure == structure and case.name in verdicts
+            if case.structure == structure
         )
-        if counts:
-            table.add_row(structure, *(str(counts[kind] or "") for kind in VERDICTS))
-            total += counts
-    table.add_row("all", *(str(total[kind]) for kind in VERDICTS), style="bold")
+        table.add_row(structure, *(str(counts[kind] or "") for kind in COLUMNS))
+        total += counts
+    table.add_row("all", *(str(total[kind]) for kind in COLUMNS), style="bold")
     shown: Counter[tuple[str, str]] = Counter()
     for case in cases:
         verdict = verdicts.get(case.name, Verdict("equal"))
@@ -213,9 +216,8 @@ def report(
             continue
         shown[verdict.kind, case.structure] += 1
         if show_all or shown[verdict.kind, case.structure] <= SHOWN:
-            console.print(
-                f"{verdict.kind:8}{case.name}: {verdict.text}", markup=False, highlight=False
-            )
+            line = f"{verdict.kind:8}{case.name}: {verdict.text}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     for (kind, structure), count in shown.items():
         if count > SHOWN and not show_all:
             console.print(f"{kind:8}{structure}: {count - SHOWN} more (--all shows them)")
@@ -258,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.old is None and not options.store:
         parser.error("name a commit OLD to compare with, or --store")
     modes = {True} if options.compiled else {False} if options.uncompiled else {True, False}
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = Console()
     with ExitStack() as stack:
         names = [options.new] if options.old is None else [options.old, options.new]
         trees = [stack.enter_context(tree(name, options.keep)) for name in names]

@@ -26,7 +26,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "perceptron:last": ("perceptron", {"average": False}),
 }
 
-#: Costs that one case per structure takes, the first that fits.
+#: Costs for what is compared with one cost only; of these a structure takes one.
 PLAIN_COSTS = ("hamming", "ap", "own")
 
 #: Structures that answer by HiGHS, a thousand times slower: a few cases only.
@@ -101,6 +101,10 @@ def _costs_of(structure: str, words: Vocabulary) -> list[str]:
     return ["own"] if structure == "user" else words.costs
 
 
+def _plain_costs(structure: str, words: Vocabulary) -> list[str]:
+    return [cost for cost in PLAIN_COSTS if cost in _costs_of(structure, words)]
+
+
 def _uncompiled(words: Vocabulary) -> Iterator[Case]:
     for structure in words.structures:
         if structure in PROGRAMS:
@@ -110,7 +114,7 @@ def _uncompiled(words: Vocabulary) -> Iterator[Case]:
         for cost in _costs_of(structure, words):
             for surrogate, solver in itertools.product(words.surrogates, words.solvers):
                 yield Case(structure, cost, surrogate, solver)
-        for cost in PLAIN_COSTS:
+        for cost in _plain_costs(structure, words):
             for features, surrogate, solver in itertools.product(
                 ("csr", "float32"), ("margin", "slack"), ("bcfw", "one_slack", "sdca")
             ):
@@ -128,7 +132,7 @@ def _compiled(words: Vocabulary) -> Iterator[Case]:
     for structure in words.structures:
         if structure in PROGRAMS or structure == "user":
             continue  # plain Python, compiled or not
-        for cost in PLAIN_COSTS:
+        for cost in _plain_costs(structure, words):
             yield Case(structure, cost, "margin", "bcfw", compiled=True)
             yield Case(structure, cost, "margin", "one_slack", compiled=True, start="threads")
             yield Case(structure, cost, "slack", "bcfw", compiled=True)

@@ -75,7 +75,7 @@ def difference(old: dict[str, Any], new: dict[str, Any]) -> str:
             said.append(f"w by {_distance(old, new):.1e}")
         elif field in ("primal", "dual"):
             a, b = number(old, field), number(new, field)
-            said.append(f"{field} {a:.10g} -> {b:.10g}")
+            said.append(f"{field} {a:.6g} by {_apart(a, b):.1e}")
         else:
             said.append(f"{field} {old[field]} -> {new[field]}")
     return ", ".join(said)

@@ -55,8 +55,8 @@ def machine(setting: Setting) -> RankingSVM:
     cost = NDCGAtK(10) if setting.cost == "ndcg_at_10" else setting.cost
     by_query = setting.features.partition(", by query ")[2] or None
     return RankingSVM(
-        C=setting.C, cost=cost, normalize=by_query, zeros="value", tol=0.02, max_iter=60,
-        random_state=0,
+        C=setting.C, cost=cost, normalize_queries=by_query, zeros="value", steps=0, tol=0.02,
+        max_iter=60, random_state=0,
     )  # fmt: skip
 
 

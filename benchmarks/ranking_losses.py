@@ -51,7 +51,7 @@ def learn(loss: str, setting: Any, X: Any, y: Any, qid: Any) -> np.ndarray:
     if loss == "0-1":
         machine = LinearSVC(C=C, loss="hinge", class_weight=class_weight, random_state=0)
         return cpu_seconds(lambda: machine.fit(X, y))[1].coef_[0]
-    plain = {"normalize": None, "zeros": "value"}
+    plain = {"normalize_queries": None, "zeros": "value", "steps": 0}
     model = RankingSVM(C=C, cost=loss.lower(), tol=0.02, max_iter=100, random_state=0, **plain)
     return cpu_seconds(lambda: model.fit(X, y, qid=qid))[1].coef_
 

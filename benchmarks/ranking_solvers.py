@@ -51,8 +51,8 @@ def beside_blocks(name: str, part: Any, cost: str, C: float) -> Line:
 def train(part: Any, cost: str, C: float, solver: str) -> dict[str, Any]:
     X, y, qid = part
     model = RankingSVM(
-        C=C, cost=cost, solver=solver, normalize="standard", zeros="value", tol=TOL,
-        max_iter=MAX_ITER, time_budget=BUDGET, random_state=0,
+        C=C, cost=cost, solver=solver, normalize_queries="standard", zeros="value", steps=0,
+        tol=TOL, max_iter=MAX_ITER, time_budget=BUDGET, random_state=0,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of queries without relevant documents

@@ -19,7 +19,7 @@ from threads import differing_bits, limit
 from maxmargin import RankingSVM
 from maxmargin.core.problem import lam_from_C
 from maxmargin.datasets import make_rankings
-from maxmargin.inputs.queries import Queried
+from maxmargin.inputs.request import Request
 from maxmargin.metrics import average_precision, ndcg
 from maxmargin.solvers.cutting.planes import risk_plane
 from maxmargin.surrogates import MarginRescaling
@@ -34,7 +34,7 @@ THREAD_PASSES, THREAD_REPEATS = 40, 7
 
 def ranker(**options: Any) -> RankingSVM:
     """Return a ranker that takes features as they are, which have one scale here."""
-    return RankingSVM(**{"normalize": None, "zeros": "value", **options})
+    return RankingSVM(**{"normalize_queries": None, "zeros": "value", "steps": 0, **options})
 
 
 def lines() -> Iterator[Line]:
@@ -49,7 +49,7 @@ def lines() -> Iterator[Line]:
 def warm_up() -> None:
     """Compile what is timed."""
     X, y = retrieval(0, 2000, 20, N_FEATURES)
-    for options in ({"cost": "ap"}, {"cost": "ndcg"}, {"cost": "ap", "approximate": True}):
+    for options in ({"cost": "ap"}, {"cost": "ndcg"}, {"cost": "ap", "two_stage": True}):
         cpu_seconds(lambda options=options: ranker(C=100.0, max_iter=3, **options).fit(X, y))
 
 
@@ -121,7 +121,7 @@ def choose_C() -> None:
 def one_pass(X: np.ndarray, y: np.ndarray) -> Line:
     """A pass reads the features twice: for scores, and for the sum of what is violated."""
     reading, training = cpu_seconds(
-        lambda: ranker(C=C, cost="ap")._encode(Queried(X), y, reset=True)
+        lambda: ranker(C=C, cost="ap")._encode(Request(X, y), reset=True)
     )
     problem = training.problem(MarginRescaling(), lam_from_C(C, 1))
     w = np.random.default_rng(0).normal(size=N_FEATURES)
@@ -199,7 +199,7 @@ def threads() -> Line:
 
 
 def two_stages() -> Iterator[Line]:
-    """The approximate AP-SVM beside the exact one, with the paper's shares of easy samples."""
+    """AP-SVM in two stages beside the exact one, with the paper's shares of easy samples."""
     X, y = retrieval(2, 100_000, 300, N_FEATURES)
     X_test, y_test = retrieval(12, 100_000, 300, N_FEATURES)
 
@@ -209,9 +209,10 @@ def two_stages() -> Iterator[Line]:
 
     exact, plain, ap = run()
     for keep in (0.25, 0.5, 0.75):
-        took, model, found = run(approximate=True, keep=keep)
+        took, model, found = run(two_stage=True, easy_fraction=keep)
         yield Line(
-            f"100000 negatives, P = 300: AP-SVM in two stages, keep={keep:g}, beside the exact one",
+            f"100000 negatives, P = 300: AP-SVM in two stages, easy_fraction={keep:g}, beside the "
+            "exact one",
             took,
             exact,
             note=f"test AP {found:.3f} beside {ap:.3f}; {model.n_easy_} of {len(y)} samples are "

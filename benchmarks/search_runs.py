@@ -22,22 +22,22 @@ from maxmargin.solvers import NSlack
 from maxmargin.solvers.cutting.n_slack import find_violated
 from maxmargin.structures import labels_data
 from maxmargin.surrogates import SlackRescaling
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 #: A label set violates a slack if its loss, of up to 14 on Yeast, exceeds it by more than this.
 EPSILON = 0.01
 
 
-def genes(n: int, inference: str) -> Training:
+def genes(n: int, inference: str) -> Task:
     """Return the first n genes of Yeast, with a weight for every pair of their 14 labels."""
     data = load_yeast()
     X, Y = np.ascontiguousarray(data.X_train[:n]), np.asarray(data.y_train[:n])
     m = Y.shape[1]
     sets = labels_data(X, Y, list(combinations(range(m), 2)), inference=inference)
-    return Training(sets, tabulate(Hamming(), sets, range(m)), n, np.ones(n))
+    return Task(sets, tabulate(Hamming(), sets, range(m)), n, np.ones(n))
 
 
-def slack_problem(training: Training, C: float, search: Any) -> Problem:
+def slack_problem(training: Task, C: float, search: Any) -> Problem:
     return training.problem(SlackRescaling(), lam_from_C(C, training.n_examples), search=search)
 
 

@@ -173,7 +173,7 @@ def searches() -> Case:
         own = [part[2] == q for q in np.unique(part[2])]
         return float(np.nanmean([ndcg(part[1][rows], scores[rows], 10) for rows in own]))
 
-    machine = RankingSVM(C=1.0, cost="ndcg", normalize="standard", zeros="value")
+    machine = RankingSVM(C=1.0, cost="ndcg", normalize_queries="standard", zeros="value", steps=0)
     return Case(
         "lgbm_rank, 201 queries, cost ndcg, C = 1", "NDCG@10", machine, len(queries), take, score
     )

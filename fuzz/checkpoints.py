@@ -41,7 +41,7 @@ class Case:
             path = os.path.join(folder, "seed.mm")
             for n in (1, self.n_passes):
                 callbacks = [Checkpoint(path, every=n)]
-                self.make(tol=1e-3, max_iter=n, callbacks=callbacks).fit(self.X, self.Y)
+                self.make(tol=1e-3, max_iter=n).fit(self.X, self.Y, callbacks=callbacks)
                 with open(path, "rb") as file:
                     files.append(file.read())
         return files

@@ -80,7 +80,7 @@ def _truths(data):
 
 @implements(workspace, GradesData)
 def _workspace(data):
-    return GradesPotentials(np.zeros(data.n_grades))
+    return GradesPotentials(np.zeros(data.n_grades)), ()
 
 
 @implements(output_size, GradesData)
@@ -117,7 +117,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, GradesData, Distance)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     best = -np.inf
     for y in range(data.n_grades):
         price = cost.price[i] * abs(y - data.grades[i])

@@ -6,6 +6,7 @@ problem is what it says only if both agree.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +15,13 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.contract import provided_by
 from maxmargin.core.problem import Problem
 from maxmargin.costs import Hamming
 from maxmargin.search.direct import Direct
 from maxmargin.structures.chain.data import chain_data, chain_layout
 from maxmargin.structures.classes.data import multiclass_data
 from maxmargin.surrogates import MarginRescaling
+from maxmargin.testing.tiny import tiny_problem
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -83,9 +84,11 @@ class Tiny:
         return value
 
 
-def structure_fits(kind: type, needs: frozenset[str]) -> bool:
-    """Tell whether data of a type provide what a solver needs, the surrogate apart."""
-    return needs - {"convex", "linear", "unit_slope"} <= provided_by(kind)
+@functools.cache
+def structure_fits(structure: str, needs: frozenset[str]) -> bool:
+    """Tell whether a registered structure offers what a solver needs, the surrogate apart."""
+    offered = tiny_problem(structure, compile=False).capabilities
+    return needs - {"convex", "linear", "unit_slope", "euclidean"} <= offered
 
 
 def tiny_multiclass(

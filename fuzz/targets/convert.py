@@ -7,12 +7,12 @@ import os
 import random
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 
 from fuzz.kit import reading
 from fuzz.targets import conll, npz, svmlight
-from maxmargin.io import read_any
+from maxmargin.io import read_conll, read_npz, read_svmlight
 
 #: The first byte of an input says which conversion it is.
 KINDS = {
@@ -20,6 +20,9 @@ KINDS = {
     b"s": (svmlight, ".svm", ".npz"),
     b"n": (npz, ".npz", ".svm"),
 }
+
+#: How what was written is read again.
+READERS = {".tsv": partial(read_conll, separator="\t"), ".npz": read_npz, ".svm": read_svmlight}
 
 
 def seeds() -> list[bytes]:
@@ -54,7 +57,7 @@ def run(data: bytes) -> None:
             left = [other for other in os.listdir(folder) if name in other]
             if code == 0:
                 assert left == [name] and out.getvalue()
-                read_any(output)
+                READERS[target](output)
                 return
             said = err.getvalue()
             assert code == 2 and not left and not out.getvalue(), (code, left, said)

@@ -20,7 +20,7 @@ def seeds() -> list[bytes]:
     rules = Constraints(forbidden=[("x", "x")], forbidden_end=["x"])
     return models.saved(
         ChainSVM(**options).fit(ROWS, [["x", "y"], ["y"]]),
-        ChainSVM(constraints=rules, start=False, **options).fit(NAMES, [["x", "y"], ["y"]]),
+        ChainSVM(constraints=rules, fit_start=False, **options).fit(NAMES, [["x", "y"], ["y"]]),
         ChainSVM(constraints="iob2", fit_intercept=False, **options).fit(
             ROWS, [["B-X", "I-X"], ["O"]]
         ),

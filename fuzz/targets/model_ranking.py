@@ -20,10 +20,10 @@ def seeds() -> list[bytes]:
     names = [{"a": row[0]} for row in ROWS]
     return models.saved(
         RankingSVM(**options).fit(ROWS, GRADES, qid=QUERIES),
-        RankingSVM(cost=PrecisionAtK(1), normalize="minmax", **options).fit(
+        RankingSVM(cost=PrecisionAtK(1), normalize_queries="minmax", **options).fit(
             [ROWS[:2], ROWS[2:]], [GRADES[:2], GRADES[2:]]
         ),
-        RankingSVM(cost="ap", approximate=True, **options).fit(ROWS, GRADES, qid=QUERIES),
+        RankingSVM(cost="ap", two_stage=True, **options).fit(ROWS, GRADES, qid=QUERIES),
         RankingSVM(cost="auc", **options).fit(names, GRADES, qid=QUERIES),
     )
 

@@ -16,7 +16,7 @@ from maxmargin.io import read_npz
 
 TOKENS = (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"X.npy", b"y.npy", b"offsets.npy", b"<f8",
           b"<U4", b"|O", b">i2", b"True", b"(2, 2)", b"(4,)", b"shape", b"descr", b"<U0", b"|S9",
-          b"\xff\xff\xff\xff", b"(10**18, 0)", b"(100000000, 1)")  # fmt: skip
+          b"\xff\xff\xff\xff", b"(10**18, 0)", b"(100000000, 1)", b"qid.npy")  # fmt: skip
 
 
 def seeds() -> list[bytes]:
@@ -28,6 +28,7 @@ def seeds() -> list[bytes]:
         {"X": X.astype(">f4"), "y": np.array(["a", "bc", "d", ""]), "offsets": offsets},
         {"X": np.asfortranarray(X), "y": np.array([b"a", b"b", b"c", b"d"]), "other": X},
         {"X": X > 1},
+        {"X": X, "y": np.array([0, 1, 1, 0]), "offsets": offsets, "qid": np.array([7, 3])},
     ]
     found = []
     for save in (np.savez, np.savez_compressed):
@@ -52,7 +53,7 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
     chosen = rng.choice(members)
     chosen[1] = _change(chosen[1], rng)
     if rng.random() < 0.1:
-        chosen[0] = rng.choice(("X.npy", "y.npy", "offsets.npy", "X", "", "z.npy"))
+        chosen[0] = rng.choice(("X.npy", "y.npy", "offsets.npy", "qid.npy", "X", "", "z.npy"))
     out = io.BytesIO()
     method = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
     with zipfile.ZipFile(out, "w", method, compresslevel=1) as archive:

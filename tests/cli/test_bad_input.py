@@ -16,6 +16,7 @@ import pytest
 import maxmargin
 from maxmargin.cli import console
 from maxmargin.cli.main import run
+from maxmargin.cli.words import in_options
 from maxmargin.io import FeatureTemplate, read_conll, read_npz, read_svmlight, write_npz
 from maxmargin.persistence import read, write
 
@@ -61,10 +62,10 @@ def sentence(work):
     return str(caught.value)
 
 
-def fit_conll(path="good.conll", **params):
+def fit_conll(path="good.conll", patience=None, **params):
     data = read_conll(path)
     X = FeatureTemplate.parse("chunking", data.columns).transform(data.sentences)
-    return maxmargin.ChainSVM(random_state=0, **params).fit(X, data.tags)
+    return maxmargin.ChainSVM(random_state=0, **params).fit(X, data.tags, patience=patience)
 
 
 TRAIN = ["train", "chain", "good.conll", "--model", "a.mm", "-q"]
@@ -82,7 +83,6 @@ TRAIN = ["train", "chain", "good.conll", "--model", "a.mm", "-q"]
         (["--max-iter", "0"], {"max_iter": 0}, "max_iter must be"),
         (["--time-budget", "0"], {"time_budget": 0.0}, "time_budget must be"),
         (["--patience", "0"], {"patience": 0}, "patience must be"),
-        (["--patience", "3"], {"patience": 3}, "eval_set"),
         (["--n-jobs", "0"], {"n_jobs": 0}, "n_jobs must be"),
         (["--solver", "simplex"], {"solver": "simplex"}, "'bcfw'"),
         (["--cost", "haming"], {"cost": "haming"}, "'hamming'"),
@@ -91,7 +91,7 @@ TRAIN = ["train", "chain", "good.conll", "--model", "a.mm", "-q"]
         (["--scheme", "bilou"], {"constraints": "bilou"}, "bioes"),
         (["--min-count", "0"], {"min_count": 0}, "min_count must be"),
         (["--min-count", "9"], {"min_count": 9}, "min_count=9"),
-        (["--hashing", "-4"], {"hashing": -4}, "hashing must be"),
+        (["--hashing", "-4"], {"n_hashed_features": -4}, "n_hashed_features must be"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -112,6 +112,11 @@ def test_parameters_are_refused_as_in_python(refused, options, params, said):
         ([*TRAIN, "--seed", "-1"], "random_state must be >= 0"),
         ([*TRAIN, "--checkpoint", "c.ck", "--checkpoint-every", "0"], "every must be"),
         ([*TRAIN, "--resume"], "--resume needs --checkpoint"),
+        ([*TRAIN, "--patience", "3"], "--patience needs --dev"),
+        ([*TRAIN, "--scoring", "token_accuracy"], "--scoring needs --dev"),
+        ([*TRAIN, "--missing", "mean"], "--missing is not for ChainSVM"),
+        (["train", "multiclass", "good.npz", "--zeros", "value"], "--zeros is for rankings"),
+        (["train", "multiclass", "good.npz", "--missing", "maybe"], "missing must be one of"),
         ([*TRAIN, "--resume", "--checkpoint", "c.ck"], "there is no checkpoint c.ck"),
         ([*TRAIN, "--template", "w[0] colour[0]"], "unknown column 'colour'"),
         ([*TRAIN, "--template", "none.txt"], "none.txt"),
@@ -227,7 +232,7 @@ def test_npz_of_samples(refused, change, said):
     def script():
         maxmargin.MulticlassSVM(random_state=0).fit(*read_npz("bad.npz"))
 
-    assert found == " ".join(sentence(script).split("\n"))
+    assert found == in_options(" ".join(sentence(script).split("\n")))
 
 
 @pytest.mark.parametrize(
@@ -528,6 +533,55 @@ def test_extensions_that_are_unknown(refused, folder, model):
     (folder / "good.data").write_text(CONLL)
     assert run(["predict", model, "good.data"]) == 0
     assert run(["predict", model, "good.data", "--format", "conll"]) == 0
+
+
+def test_errors_speak_of_options(refused, folder):
+    write_npz("wide.npz", np.ones((4, 3)), Y)
+    found = refused("train", "multiclass", "good.npz", "--dev", "wide.npz", "-q")
+    assert found.startswith("--dev wide.npz: X has 3 features, but MulticlassSVM is expecting 2")
+    write_npz("one.npz", X, np.zeros(4))
+    found = refused("train", "multiclass", "one.npz", "-q")
+    assert found == "There is only one class, 0.0; at least 2 are needed."
+    run(["train", "multiclass", "good.npz", "--checkpoint", "c.ck", "-q"])
+    again = ["--checkpoint", "c.ck", "--resume", "--dev", "good.npz", "-q"]
+    assert "a run with another --dev" in refused("train", "multiclass", "good.npz", *again)
+    assert "--format says it for any name" in refused("train", "multiclass", "none.doc")
+
+
+def test_svmlight_called_txt_is_hinted_at(refused, folder, capsys):
+    (folder / "rows.txt").write_text("0 1:1\n1 2:1 3:1\n0 1:2\n")
+    hint = "Its first line looks like svmlight: --format svmlight reads it so."
+    assert hint in refused("train", "multiclass", "rows.txt", "-q")
+    assert hint in refused("train", "chain", "rows.txt", "-q")
+    assert hint in refused("convert", "rows.txt", "out.conll")
+    assert "--format says what it is" in refused("convert", "rows.txt", "out.npz")
+    assert hint not in refused("train", "chain", "rows.txt", "--format", "conll", "-q")
+    (folder / "text.txt").write_text("The DT O\n12 CD\n")
+    assert hint not in refused("train", "chain", "text.txt", "-q")
+    (folder / "bytes.txt").write_bytes(b"\xff\xfe 1:1\n")
+    assert "not UTF-8" in refused("train", "chain", "bytes.txt", "-q")
+    assert run(["train", "multiclass", "rows.txt", "--format", "svmlight", "-q"]) == 0
+
+
+def test_qid_that_classes_ignore_is_told_of(folder, capsys):
+    (folder / "queries.svm").write_text("# q\n0 qid:1 1:1\n1 qid:1 2:1\n0 qid:2 1:2\n")
+    assert run(["train", "multiclass", "queries.svm"]) == 0
+    assert "queries.svm has qid, which `train multiclass` ignores" in capsys.readouterr().err
+    assert run(["train", "multiclass", "queries.svm", "-q"]) == 0
+    assert "qid" not in capsys.readouterr().err
+    assert run(["train", "multiclass", "good.svm"]) == 0
+    assert "qid" not in capsys.readouterr().err
+
+
+def test_a_dash_is_standard_input(folder):
+    run(["train", "multiclass", "good.svm", "-m", "b.mm", "-q"])
+    content = (folder / "good.svm").read_bytes()
+    done = in_new_process("predict", "b.mm", "-", input=content)
+    assert done.returncode == 0, done.stderr
+    named = in_new_process("predict", "b.mm", "good.svm")
+    assert done.stdout == named.stdout and len(done.stdout.split()) == 3
+    done = in_new_process("train", "multiclass", "-", "--format", "svmlight", "-q", input=content)
+    assert done.returncode == 0, done.stderr
 
 
 def test_files_of_another_format_than_the_model_had(refused, folder, model, capsys):

@@ -25,6 +25,8 @@ from maxmargin.io import (
     write_svmlight,
 )
 from maxmargin.metrics import chunk_f1, token_accuracy
+from maxmargin.persistence import read
+from maxmargin.solvers import SOLVERS
 
 NOUNS, VERBS = ("cat", "dog", "bird", "fish"), ("sees", "eats", "likes")
 
@@ -287,6 +289,7 @@ def test_resume_ends_where_an_uninterrupted_run_would_have(cli, what):
         _, err = cli(*base, *saved, "-m", "part.mm", code=130)
     assert "--resume goes on from the checkpoint" in err
     assert maxmargin.load("part.mm").result_.n_iter == 7
+    assert read("run.ck", kind="checkpoint").meta["run"]["n_passes"] == 7
     cli(*base, *saved, "-m", "part.mm", "--resume", "-q")
     whole, part = maxmargin.load("whole.mm").result_, maxmargin.load("part.mm").result_
     np.testing.assert_array_equal(whole.w, part.w)
@@ -399,15 +402,14 @@ def test_warmup_leaves_nothing_to_compile(cli):
 
 def test_compiled_code_is_found_again_by_every_command():
     """Its stamp must not hang on which other modules a command happens to have loaded."""
-    from maxmargin.core import compile as _compile
-    from maxmargin.core import predict
+    from maxmargin.core import cache, predict
 
-    assert str(Path(predict.__file__).resolve()) in _compile._kernel_files()
+    assert str(Path(predict.__file__).resolve()) in cache._kernel_files()
 
 
 def test_info_lists_the_registries(cli):
     found = json.loads(cli("info", "--json")[0])
-    assert found["available"]["solvers"] == ["auto", *maxmargin.SOLVERS]
+    assert found["available"]["solvers"] == ["auto", *SOLVERS]
     assert found["versions"]["maxmargin"] == maxmargin.__version__
     out, _ = cli("info")
     assert "bcfw" in out and "Cache" in out

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import maxmargin
-from maxmargin import NDCGAtK, RankingSVM
+from maxmargin import RankingSVM
 from maxmargin.cli.main import run
+from maxmargin.costs import NDCGAtK, NDCGPairs, PrecisionAtK
 from maxmargin.datasets import make_rankings
 from maxmargin.io import read_npz, read_rankings, write_npz, write_svmlight
 from maxmargin.metrics import auc, average_precision, ndcg, precision_at_k, ranking_report
@@ -71,7 +72,7 @@ def test_training_is_that_of_a_script(cli):
     options = ["--C", "5", "--cost", "ap", "--relevant", "2"]
     out, _ = train(cli, *options, "--json")
     X, grades, qid = read_rankings("train.svm")
-    script = RankingSVM(C=5.0, cost="ap", relevant=2.0, tol=0.01, random_state=0)
+    script = RankingSVM(C=5.0, cost="ap", relevance_threshold=2.0, tol=0.01, random_state=0)
     with pytest.warns(UserWarning, match="teach nothing"):
         script.fit(X, grades, qid=qid)
     model = maxmargin.load("a.mm")
@@ -89,9 +90,9 @@ def test_what_can_be_said_of_a_cost(cli):
     train(cli, "--cost", "ndcg_at_k", "--k", "4", "--gain", "linear")
     assert maxmargin.load("a.mm").cost == NDCGAtK(4, "linear")
     train(cli, "--gain", "linear")
-    assert maxmargin.load("a.mm").cost == maxmargin.NDCGPairs("linear")
+    assert maxmargin.load("a.mm").cost == NDCGPairs("linear")
     train(cli, "--cost", "precision_at_k", "--k", "2", "--solver", "one_slack")
-    assert maxmargin.load("a.mm").cost == maxmargin.PrecisionAtK(2)
+    assert maxmargin.load("a.mm").cost == PrecisionAtK(2)
     assert maxmargin.load("a.mm").result_.solver == "one_slack"
 
 
@@ -99,7 +100,7 @@ def test_what_can_be_said_of_a_cost(cli):
 def test_normalisation_makes_the_rows_of_a_file_dense(cli, how):
     train(cli, "--normalize", how, "--dev", "test.svm")
     X, grades, qid = read_rankings("train.svm")
-    script = RankingSVM(normalize=how, tol=0.01, random_state=0)
+    script = RankingSVM(normalize_queries=how, tol=0.01, random_state=0)
     with pytest.warns(UserWarning, match="1 of 20 queries"):
         script.fit(X.toarray(), grades, qid=qid)
     np.testing.assert_array_equal(maxmargin.load("a.mm").coef_, script.coef_)
@@ -256,6 +257,15 @@ def test_conversion_keeps_queries(cli, drawn):
         assert len(made) == len(straight) == 20
         for a, b in zip(made, straight, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-14)
+    cli("convert", "made.npz", "back.svm")
+    for made, straight in zip(read_rankings("back.svm"), read_rankings("train.svm"), strict=True):
+        made, straight = (getattr(each, "toarray", lambda x=each: x)() for each in (made, straight))
+        np.testing.assert_allclose(made, straight, rtol=1e-14)
+    cli("train", "ranking", "made.npz", "-m", "made.mm", "-q")
+    by_query = json.loads(cli("evaluate", "made.mm", "made.npz", "--json")[0])["by_query"]
+    qid = read_rankings("train.svm").qid
+    assert [query["qid"] for query in by_query] == list(dict.fromkeys(qid.tolist()))
+    assert "has no array qid" in cli("convert", "train.npz", "none.svm", code=2)[1]
     X, grades, qid = read_rankings("train.svm")
     write_svmlight("mixed.svm", X[::-1], grades, qid=np.arange(len(qid)) % 3)
     assert (
@@ -285,6 +295,17 @@ def test_indices_count_as_in_the_training_file(cli, folder):
     (folder / "comment.svm").write_text("1 qid:1 1:1 # 0:1\n0 qid:10 2:1\n0 qid:1 2:1\n")
     train(cli, file="comment.svm")
     assert maxmargin.load("a.mm").n_features_in_ == 2
+
+
+def test_missing_values_and_zeros_by_option(cli):
+    train(cli, "--missing", "zero", "--zeros", "value")
+    model = maxmargin.load("a.mm")
+    assert (model.missing, model.zeros) == ("zero", "value")
+    train(cli)
+    model = maxmargin.load("a.mm")
+    assert (model.missing, model.zeros) == ("indicator", "indicator")
+    cli("train", "multiclass", "train.svm", "-m", "b.mm", "--missing", "mean", "-q")
+    assert maxmargin.load("b.mm").missing == "mean"
 
 
 def test_a_model_saved_by_a_script(cli):
@@ -369,9 +390,10 @@ def test_inspect_info_and_warmup(cli):
 def test_queries_of_one_grade_are_skipped_counted_and_warned_of_once(cli, folder):
     text = (folder / "train.svm").read_text()
     (folder / "more.svm").write_text(text + "0 qid:100 1:1\n0 qid:100 2:1\n2 qid:101 1:1\n")
-    train(cli)
+    # Columns of steps are learnt from all rows, also from those of queries that teach nothing.
+    train(cli, "--steps", "0")
     plain = maxmargin.load("a.mm")
-    out, err = train(cli, "--json", file="more.svm")
+    out, err = train(cli, "--json", "--steps", "0", file="more.svm")
     n_skipped = json.loads(out)["n_skipped_queries"]
     assert n_skipped == plain.n_skipped_ + 2
     assert err.count("Warning") == 1 and f"{n_skipped} of 22 queries teach nothing" in err
@@ -428,12 +450,14 @@ def test_bad_arrays_end_with_the_sentence_of_python(cli, change, said):
     [
         (["ranking", "train.svm", "--cost", "hamming"], "cost='hamming' is not known. There are:"),
         (["ranking", "train.svm", "--cost", "map", "--k", "3"], "cost='map' is not known"),
+        (["ranking", "train.svm", "--cost", "map"], "'precision_at_k'. Say --cost ap."),
+        (["ranking", "train.svm", "--cost", "ndcg@5"], "Say --cost ndcg_at_k --k 5."),
         (["ranking", "train.svm", "--cost", "ap", "--k", "3"], "--k is for the costs ndcg_at_k"),
         (["ranking", "train.svm", "--cost", "auc", "--gain", "linear"], "--gain is for the costs"),
         (["ranking", "train.svm", "--gain", "square"], "gain must be one of exponential, linear"),
         (["ranking", "train.svm", "--cost", "ndcg_at_k", "--k", "0"], "k must be at least 1"),
-        (["ranking", "train.svm", "--relevant", "0"], "relevant must be a number > 0"),
-        (["ranking", "train.svm", "--normalize", "l2"], "normalize must be None or one of"),
+        (["ranking", "train.svm", "--relevant", "0"], "relevance_threshold must be a number > 0"),
+        (["ranking", "train.svm", "--normalize", "l2"], "normalize_queries must be None or one of"),
         (["ranking", "train.svm", "--solver", "sdca"], "SDCA needs outputs that can be listed"),
         (["ranking", "train.svm", "--labels", "3"], "--labels is for label sets"),
         (["ranking", "train.svm", "--template", "ner"], "--template is for CoNLL files"),

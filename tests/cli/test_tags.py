@@ -66,6 +66,7 @@ def test_a_file_with_two_broken_tags_is_learnt_and_they_are_named(cli, lines):
     assert f"train.conll: 2 of {read_conll('train.conll').n_tokens} tags break iob1" in found.err
     assert f"'B-PER' may not follow 'O' in iob1 ({places})" in found.err
     assert "widened, for training and for prediction: 'B-PER' after 'O' (2 times)" in found.err
+    assert "--strict refuses such labels" in found.err and "Constraints(" not in found.err
     assert "30 sequences, tags in iob1." in found.err
     assert "dev.conll: " not in found.err
     assert re.search(r"tag scheme +iob1\n", found.out)
@@ -101,7 +102,7 @@ def test_scoring_and_labels_without_a_scheme(cli, lines):
     found = json.loads(cli("train", "chain", "train.txt", "--dev", "dev.txt", "--json", "-q").out)
     assert found["dev"]["measure"] == "token_accuracy" and "chunks" not in found["dev"]
     assert found["dev"]["score"] == found["dev"]["token_accuracy"]
-    assert run([*TRAIN, "--scoring", "bleu"]) == 2
+    assert run([*TRAIN, "--scoring", "bleu", "--dev", "dev.conll"]) == 2
 
 
 def test_a_test_file_of_another_scheme_is_told_of(cli, lines):

@@ -1,12 +1,13 @@
 """The traps of compiling with a cache, each walked into.
 
 Most tests run a small script in new processes against a tiny package of the same shape as ours:
-the real ``compile.py``, a generic function, a leaf kernel, a pass, two structures, and a user's
-package.
+the real ``compile.py``, a generic function, a leaf kernel in a room that nobody has told it of, a
+pass, two structures, and a user's package.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import os
@@ -23,9 +24,11 @@ import pytest
 from numba import types
 from numba.extending import register_jitable
 
+from maxmargin.core import cache as _cache
 from maxmargin.core import compile as _compile
 from maxmargin.core import trust as _trust
-from maxmargin.core.compile import add_source, compiled, kernel
+from maxmargin.core.cache import add_source
+from maxmargin.core.compile import compiled, kernel
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
@@ -41,7 +44,7 @@ def value(data, i):
 def _value(data, i):
     return TABLE.get(getattr(data, "instance_class", None))
 """,
-    "maxmargin/inference/leaf.py": """
+    "maxmargin/attic/leaf.py": """
 from maxmargin.core.compile import kernel
 @kernel
 def leaf(x, i):
@@ -50,7 +53,7 @@ def leaf(x, i):
     "maxmargin/structures/own.py": """
 from typing import Any, NamedTuple
 from maxmargin.core.contract import TABLE
-from maxmargin.inference.leaf import leaf
+from maxmargin.attic.leaf import leaf
 class Own(NamedTuple):
     x: Any
     n: int
@@ -130,7 +133,7 @@ class Tiny:
         self.root = root
         for name, text in TINY.items():
             self.write(name, text)
-        for module in (_compile, _trust):
+        for module in (_cache, _compile, _trust):
             shutil.copy(module.__file__, root / "maxmargin" / "core" / Path(module.__file__).name)
         (root / "script.py").write_text(SCRIPT)
 
@@ -207,7 +210,7 @@ def test_a_second_process_compiles_nothing(warmed, kind, result):
     ("file", "old", "new", "kind", "result"),
     [
         ("maxmargin/structures/own.py", "+ data.n", "- data.n", "own", -199.0),
-        ("maxmargin/inference/leaf.py", "+ 0.0", "+ 0.5", "own", 202.0),
+        ("maxmargin/attic/leaf.py", "+ 0.0", "+ 0.5", "own", 202.0),
         ("user/parts.py", "10 *", "20 *", "theirs", 22.0),
         # Same type of every field, hence the same numba type by name and layout.
         (
@@ -218,7 +221,7 @@ def test_a_second_process_compiles_nothing(warmed, kind, result):
             0.0,
         ),
     ],
-    ids=["overload", "kernel it calls", "user's overload", "user's class"],
+    ids=["overload", "kernel it calls, in a new room", "user's overload", "user's class"],
 )
 def test_changed_source_is_compiled_anew(warmed, file, old, new, kind, result):
     warmed.edit(file, old, new)
@@ -253,7 +256,7 @@ def test_an_implementation_in_another_package_counts(warmed):
     # `elsewhere` overrides the value of a type of `user`, and is no part of it.
     warmed.write(
         "elsewhere.py",
-        "from maxmargin.core.compile import add_source\nfrom maxmargin.core.contract import TABLE\n"
+        "from maxmargin.core.cache import add_source\nfrom maxmargin.core.contract import TABLE\n"
         "from user.types import Theirs\ndef other(data, i):\n    return 7.0\n"
         "TABLE[Theirs] = other\nadd_source(Theirs, other)\n",
     )
@@ -369,7 +372,7 @@ def test_nowhere_to_write_compiles_uncached(tiny):
 
 def test_disabled_jit_gives_plain_functions(tiny):
     before = (
-        "from maxmargin.inference.leaf import leaf; from types import FunctionType;"
+        "from maxmargin.attic.leaf import leaf; from types import FunctionType;"
         "assert type(leaf) is FunctionType; assert compiled(walk) is walk"
     )
     assert tiny.run("own", before=before, NUMBA_DISABLE_JIT="1")["result"] == 201.0
@@ -385,7 +388,7 @@ def test_functions_entered_at_a_prompt_are_not_cached():
 
 @pytest.fixture
 def unwarned(monkeypatch):
-    monkeypatch.setattr(_compile, "_WARNED", type(_compile._WARNED)())
+    monkeypatch.setattr(_cache, "_WARNED", type(_cache._WARNED)())
 
 
 def plus_one(x):
@@ -396,7 +399,7 @@ def test_a_changed_private_api_warns_once_and_compiles(monkeypatch, unwarned):
     def fail(self, function):
         raise TypeError("takes other arguments")
 
-    monkeypatch.setattr(_compile.FunctionCache, "__init__", fail)
+    monkeypatch.setattr(_cache.FunctionCache, "__init__", fail)
     with pytest.warns(RuntimeWarning, match="could not be opened.*takes other arguments"):
         first = kernel(plus_one)
     with warnings.catch_warnings():
@@ -412,8 +415,8 @@ def test_failing_to_save_does_not_fail_the_call(monkeypatch, unwarned, error, wa
     def fail(self, data):
         raise error
 
-    monkeypatch.setattr(_compile, "_STARTED", math.inf)
-    monkeypatch.setattr(_compile._StampedCache, "load_overload", lambda self, sig, context: None)
+    monkeypatch.setattr(_cache, "_STARTED", math.inf)
+    monkeypatch.setattr(_cache._StampedCache, "load_overload", lambda self, sig, context: None)
     function = kernel(plus_one)
     monkeypatch.setattr(type(function._cache._impl), "reduce", fail)
     with warnings.catch_warnings(record=True) as caught:
@@ -424,7 +427,7 @@ def test_failing_to_save_does_not_fail_the_call(monkeypatch, unwarned, error, wa
 
 def test_flush_removes_the_entries_of_this_function_only(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_compile, "_STARTED", math.inf)  # even if somebody edits as this runs
+    monkeypatch.setattr(_cache, "_STARTED", math.inf)  # even if somebody edits as this runs
     function, other = kernel(plus_one), kernel(sum_of)
     function(1), function(1.0), other(1, 2)
     assert len(list(tmp_path.rglob("*plus_one*.nbc"))) == 2
@@ -499,13 +502,13 @@ class Outer(NamedTuple):
 def test_types_are_spelled_with_every_class_in_them():
     data = (Outer(Pair(1.0, 2.0), np.zeros(2)), 1)
     classes = set()
-    text = _compile._describe(numba.typeof(data), classes)
+    text = _cache._describe(numba.typeof(data), classes)
     assert classes == {Outer, Pair}
     assert f"{__name__}:Pair" in text
     assert "array(float64, 1d, C)" in text
     frozen = np.zeros(2)
     frozen.flags.writeable = False
-    assert text != _compile._describe(numba.typeof((Outer(data[0][0], frozen), 1)), set())
+    assert text != _cache._describe(numba.typeof((Outer(data[0][0], frozen), 1)), set())
 
 
 def test_untraceable_types_are_refused_but_run(tmp_path, monkeypatch):
@@ -520,20 +523,46 @@ def test_untraceable_types_are_refused_but_run(tmp_path, monkeypatch):
     local = numba.typeof(Local(3.0, 1.0))
     record = numba.typeof(np.zeros(2, dtype=[("a", float)]))
     for refused in (local, types.Tuple([local, types.int64]), record, numba.typeof(ratio)):
-        with pytest.raises(_compile._UntraceableError):
-            _compile._describe(refused, set())
+        with pytest.raises(_cache._UntraceableError):
+            _cache._describe(refused, set())
 
 
 def test_add_source_adds_the_file_of_the_implementation(monkeypatch):
-    monkeypatch.setattr(_compile, "_STARTED", math.inf)
-    monkeypatch.setattr(_compile, "_ADDED", {})
-    before = _compile._stamp("maxmargin.core.compile", {Pair})
-    assert before == _compile._stamp("maxmargin.core.compile", {Pair})
+    monkeypatch.setattr(_cache, "_STARTED", math.inf)
+    monkeypatch.setattr(_cache, "_ADDED", {})
+    before = _cache._stamp("maxmargin.core.compile", {Pair})
+    assert before == _cache._stamp("maxmargin.core.compile", {Pair})
     add_source(Pair, json.dumps)
-    assert before != _compile._stamp("maxmargin.core.compile", {Pair})
+    assert before != _cache._stamp("maxmargin.core.compile", {Pair})
 
 
 def test_the_stamp_covers_our_kernels():
-    files = {Path(file).relative_to(_compile._PACKAGE) for file in _compile._kernel_files()}
+    files = {Path(file).relative_to(_cache._PACKAGE) for file in _cache._kernel_files()}
     assert {Path("core/compile.py"), Path("core/dispatch.py")} <= files
     assert any(file.parts[0] == "inference" for file in files)
+    # A room that is left out is there: a name that was moved would leave out nothing, or too much.
+    assert all((_cache._PACKAGE / name).exists() for name in _cache._ABOVE)
+
+
+def imported_names(path):
+    """Yield all that a file imports, at the top or within functions, as full names."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_compiled_code_can_be_written_in_what_the_stamp_leaves_out():
+    """What is stamped imports nothing of it, and so cannot call it, compiled or not."""
+    above = {name.removesuffix(".py") for name in _cache._ABOVE}
+    for file in map(Path, _cache._kernel_files()):
+        for name in imported_names(file):
+            top, _, rest = name.partition(".")
+            room = rest.partition(".")[0]
+            is_ours = top == "maxmargin"
+            assert not (is_ours and room in above), f"{file.name} imports {name}"
+            # `from maxmargin import X` would be one of these, if X is not a room.
+            found = _cache._PACKAGE / room
+            assert not is_ours or found.is_dir() or found.with_suffix(".py").exists(), name

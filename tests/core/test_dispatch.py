@@ -145,8 +145,8 @@ def test_a_subclass_is_another_type():
     ("function", "arguments"),
     [
         (g.potentials, (0, VALUES, 1.0, None)),
-        (g.margin_error, (0, None, VALUES, 0)),
-        (g.add_difference, (0, VALUES, 0, 1.0, VALUES)),
+        (g.parts, (0, VALUES, 0, 1.0, None)),
+        (g.add_parts, (0, None, 1.0, VALUES)),
         (g.n_weights, ()),
         (g.workspace, ()),
     ],
@@ -157,9 +157,27 @@ def test_what_is_missing_is_named(function, arguments):
         function(Metres(VALUES), *arguments)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda data, index: 0.0,
+        lambda data: 0.0,
+        lambda i, data: 0.0,
+        lambda data, i, more: 0.0,
+        lambda data, i=0: 0.0,
+        lambda *arguments: 0.0,
+    ],
+    ids=["name", "few", "order", "many", "default", "star"],
+)
+def test_other_arguments_than_the_declared_are_refused(wrong):
+    with pytest.raises(TypeError, match=r"but 'length' is declared with \(data, i\) in tests"):
+        implements(length, Thing)(wrong)
+    assert not has(length, Thing)
+
+
 def test_a_missing_pair_is_named():
     with pytest.raises(TypeError, match="'maximize' is not implemented for Metres, Feet"):
-        g.maximize(Metres(VALUES), Feet(VALUES), 0, None, 1.0, 1.0, None, 0)
+        g.maximize(Metres(VALUES), Feet(VALUES), 0, None, None, 1.0, 1.0, None, 0)
 
 
 @register_jitable

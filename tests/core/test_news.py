@@ -147,7 +147,7 @@ def test_fit_says_so_when_it_is_verbose(monkeypatch, capsys):
         shown.append(is_shown)
         return compiling_watched()
 
-    monkeypatch.setattr("maxmargin.estimators.base.compiling_shown", stand_in)
+    monkeypatch.setattr("maxmargin.training.fit.compiling_shown", stand_in)
     for verbose in (0, 1):
         MulticlassSVM(verbose=verbose).fit([[0.0], [1.0]], [0, 1])
     assert shown == [False, True]

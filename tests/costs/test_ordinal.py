@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import maxmargin
-from maxmargin import ChainSVM, MulticlassSVM, MultilabelSVM, Ordinal, RankingSVM
+from maxmargin import ChainSVM, MulticlassSVM, MultilabelSVM, RankingSVM
 from maxmargin.cli.main import run
+from maxmargin.costs import Ordinal
 from maxmargin.io import write_npz
 
 GRADES = np.array(["low", "middle", "high"])

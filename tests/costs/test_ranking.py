@@ -99,6 +99,13 @@ def test_a_query_of_one_grade_has_no_thresholds():
         assert len(thresholds) == len(weights) == 0
 
 
+@pytest.mark.parametrize("cost", [NDCG(), NDCGAtK(2), NDCGPairs()], ids=repr)
+def test_grades_that_are_all_zero_cost_nothing_in_any_order_that_is_one(cost):
+    assert cost.value([0, 0, 0], [2, 0, 1]) == 0.0
+    with pytest.raises(ValueError, match="order must hold each of the 3 samples once"):
+        cost.value([0, 0, 0], [0, 0, 1])
+
+
 @pytest.mark.parametrize("name", fitting_costs("places"))
 def test_costs_are_values(name):
     cost = COSTS[name]()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import io
+import itertools
 import math
+import re
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,12 +21,21 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, make_scorer
 from sklearn.model_selection import KFold, cross_val_score
 
 import maxmargin
-from maxmargin import Checkpoint, CostMatrix, MulticlassSVM
+from maxmargin import (
+    ChainSVM,
+    Checkpoint,
+    MulticlassSVM,
+    MultilabelSVM,
+    RankingSVM,
+    StructuredSVM,
+)
 from maxmargin.core.contract import workspace
 from maxmargin.core.predict import best_outputs, predict_examples
 from maxmargin.core.problem import lam_from_C
-from maxmargin.costs import Cost
+from maxmargin.costs import Cost, CostMatrix
+from maxmargin.estimators.face import BESIDE, WORDS
 from maxmargin.inputs.checks import unknown
+from maxmargin.inputs.request import Request
 from maxmargin.persistence import read
 from maxmargin.solvers import SOLVERS, BlockFrankWolfe
 from maxmargin.solvers.blocks.dual import primal_weights
@@ -46,7 +60,7 @@ def svm(**params):
 
 def refit_problem(model, X, y):
     """The problem that a fit of this model solves, made anew."""
-    training = clone(model)._encode(X, y, reset=True)
+    training = clone(model)._encode(Request(X, y), reset=True)
     return training.problem(MarginRescaling(), lam_from_C(model.C, len(X)))
 
 
@@ -64,12 +78,9 @@ def refit_problem(model, X, y):
         ({"max_iter": 0}, ValueError, r"max_iter must be an integer >= 1"),
         ({"max_iter": 2.5}, TypeError, r"max_iter must be an integer >= 1, got 2.5"),
         ({"time_budget": 0.0}, ValueError, r"time_budget must be a number > 0"),
-        ({"patience": 0}, ValueError, r"patience must be an integer >= 1"),
-        ({"patience": 3}, ValueError, r"patience needs an eval_set"),
         ({"n_jobs": 0}, ValueError, r"n_jobs must be None or an integer other than 0"),
         ({"random_state": "x"}, TypeError, r"random_state must be"),
         ({"random_state": -3}, ValueError, r"random_state must be >= 0"),
-        ({"callbacks": [3]}, TypeError, r"callbacks\[0\] must be callable, got 3"),
         ({"cost": "haming"}, ValueError, r"cost='haming' is not known. There are: 'hamming'"),
         ({"cost": "matrix"}, ValueError, r"pass cost=CostMatrix\(\.\.\.\)"),
         ({"cost": 3}, TypeError, r"cost must be a name .* or an object with a method 'tables'"),
@@ -81,6 +92,47 @@ def refit_problem(model, X, y):
 def test_bad_parameters_are_refused_before_any_work(data, params, error, message):
     with pytest.raises(error, match=message):
         svm(**params).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"patience": 0}, ValueError, r"patience must be an integer >= 1"),
+        ({"patience": 3}, ValueError, r"patience needs an eval_set"),
+        ({"callbacks": [3]}, TypeError, r"callbacks\[0\] must be callable, got 3"),
+        ({"eval_set": 3}, TypeError, r"eval_set must be a pair \(X, y\), got int"),
+        ({"eval_set": ([], [], [])}, TypeError, r"must be a pair \(X, y\), got tuple of 3"),
+        ({"qid": [1]}, TypeError, r"qid= is not known here. Besides X and y there is: nothing"),
+    ],
+)
+def test_bad_arguments_of_fit_are_refused_before_any_work(data, arguments, error, message):
+    with pytest.raises(error, match=message):
+        svm().fit(*data, **arguments)
+
+
+def test_common_parameters_are_seen_in_signatures_and_words():
+    for kind in (ChainSVM, MulticlassSVM, MultilabelSVM, RankingSVM, StructuredSVM):
+        shown = inspect.signature(kind).parameters
+        assert list(shown) == [*inspect.signature(kind.__init__).parameters][1:]
+        assert set(WORDS) <= set(shown) == set(kind().get_params())
+        for name, parameter in shown.items():
+            assert getattr(kind(), name) is parameter.default
+            assert re.search(rf"^(\w+, )*{name}(, \w+)* : ", inspect.getdoc(kind), re.M), name
+    with pytest.raises(TypeError, match="MulticlassSVM has no parameter 'Cs'"):
+        MulticlassSVM(Cs=3)
+
+
+def test_every_method_takes_what_is_said_beside_X():
+    for kind in (ChainSVM, MulticlassSVM, MultilabelSVM, RankingSVM, StructuredSVM):
+        for name in ("fit", "partial_fit", "path", "score", "predict", "predict_topk",
+                     "predict_marginals", "decision_function", "rank"):  # fmt: skip
+            if not hasattr(kind, name):
+                continue
+            method = getattr(kind, name)
+            shown = inspect.signature(method).parameters
+            assert "beside" not in shown and "Y" not in shown
+            assert [each for each in shown if each in BESIDE] == list(kind.beside)
+            assert all(f"\n{each} : " in inspect.getdoc(method) for each in kind.beside)
 
 
 def test_a_solver_that_needs_convexity_refuses_a_surrogate_without(data):
@@ -134,13 +186,13 @@ def test_keyboard_interrupt_returns_the_best_so_far(data):
         if event.record.pass_ == 2:
             raise KeyboardInterrupt
 
-    model = svm(tol=0.0, callbacks=[press]).fit(*data)
+    model = svm(tol=0.0).fit(*data, callbacks=[press])
     assert model.result_.status == "interrupted" and model.result_.n_iter == 2
     assert model.predict(data[0]).shape == (60,)
 
 
 def test_callback_can_stop(data):
-    model = svm(tol=0.0, callbacks=[lambda event: event.record.pass_ == 3]).fit(*data)
+    model = svm(tol=0.0).fit(*data, callbacks=[lambda event: event.record.pass_ == 3])
     assert model.result_.n_iter == 3
 
 
@@ -148,7 +200,8 @@ def test_n_jobs_changes_nothing(data, rng):
     X = rng.normal(size=(700, 4))
     one, two = svm(n_jobs=1).fit(*data), svm(n_jobs=2).fit(*data)
     np.testing.assert_array_equal(one.coef_, two.coef_)
-    encoded, free = one._encode_inputs(X), one._prediction_cost(one._encode_inputs(X))
+    encoded = one._encode_inputs(Request(X))
+    free = one._prediction_cost(encoded)
     outputs = [best_outputs(encoded, one.result_.w, free, n_jobs=n)[0] for n in (1, 2, 5)]
     np.testing.assert_array_equal(outputs[0], outputs[1])
     np.testing.assert_array_equal(outputs[0], outputs[2])
@@ -156,12 +209,12 @@ def test_n_jobs_changes_nothing(data, rng):
 
 def test_compiled_and_python_prediction_agree(data):
     model = svm().fit(*data)
-    training = model._encode(*data, reset=False)
+    training = model._encode(Request(*data), reset=False)
     free = model._prediction_cost(training.data)
     outputs, costs = best_outputs(training.data, model.result_.w, free, training.cost)
     slow, slow_costs = np.zeros_like(outputs), np.zeros(60)
     places = np.arange(61)
-    room = workspace(training.data), np.zeros(1, dtype=np.int32)
+    room = *workspace(training.data), np.zeros(1, dtype=np.int32)
     predict_examples(
         training.data, free, training.cost, 0, 60, model.result_.w, *room, slow, places, slow_costs
     )
@@ -181,8 +234,8 @@ def test_verbose_writes_the_standard_line(data, capsys):
 
 def test_progress_line_of_every_pass(data):
     stream = io.StringIO()
-    model = svm(tol=0.0, max_iter=7, callbacks=[ProgressLine(every_pass=True, stream=stream)])
-    model.fit(*data)
+    model = svm(tol=0.0, max_iter=7)
+    model.fit(*data, callbacks=[ProgressLine(every_pass=True, stream=stream)])
     assert len(stream.getvalue().splitlines()) == 8
 
 
@@ -215,8 +268,8 @@ def test_eval_set_is_scored_after_each_pass(data, rng):
 
 def test_patience_keeps_the_weights_that_scored_best(data):
     X, y = data
-    model = svm(tol=0.0, C=10.0, patience=3, max_iter=500)
-    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]))
+    model = svm(tol=0.0, C=10.0, max_iter=500)
+    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]), patience=3)
     scores = [record.validation_score for record in model.result_.history]
     assert model.result_.status == "patience"
     assert model.score(X[40:], y[40:]) == max(scores)
@@ -255,8 +308,8 @@ def balanced(estimator, X, y):
 )
 def test_scoring_says_what_held_out_examples_are_scored_by(data, scoring, name):
     X, y = data
-    model = svm(tol=0.0, C=10.0, patience=2, max_iter=50, scoring=scoring)
-    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]))
+    model = svm(tol=0.0, C=10.0, max_iter=50, scoring=scoring)
+    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]), patience=2)
     scores = [record.validation_score for record in model.result_.history]
     assert model.result_.validation_measure == name
     assert balanced(model, X[40:], y[40:]) == pytest.approx(max(scores))
@@ -290,8 +343,8 @@ def test_bad_scoring(data, scoring, error, message):
 
 def test_a_checkpoint_is_of_one_scoring(data, tmp_path):
     path = tmp_path / "run.mm"
-    first = svm(scoring=balanced, max_iter=3, tol=0.0, callbacks=[Checkpoint(path, every=1)])
-    first.fit(*data, eval_set=data)
+    first = svm(scoring=balanced, max_iter=3, tol=0.0)
+    first.fit(*data, eval_set=data, callbacks=[Checkpoint(path, every=1)])
     with pytest.raises(ValueError, match="other parameters: scoring="):
         svm(tol=0.0, max_iter=5).fit(*data, eval_set=data, resume=path)
     svm(tol=0.0, max_iter=5, scoring=balanced).fit(*data, eval_set=data, resume=path)
@@ -300,8 +353,8 @@ def test_a_checkpoint_is_of_one_scoring(data, tmp_path):
 def test_progress_lines_name_the_measure_and_come_with_news(data):
     X, y = data
     stream = io.StringIO()
-    model = svm(tol=0.0, max_iter=40, callbacks=[ProgressLine(stream=stream)])
-    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]))
+    model = svm(tol=0.0, max_iter=40)
+    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]), callbacks=[ProgressLine(stream=stream)])
     lines = stream.getvalue().splitlines()[1:]
     best, expected = -1.0, []
     for record in model.result_.history:
@@ -523,7 +576,7 @@ def test_path_ends_where_it_is_interrupted(data):
             raise KeyboardInterrupt
 
     params = {"tol": 0.0, "max_iter": 3}
-    path = svm(callbacks=[interrupt], **params).path(*data, [0.01, 0.1, 1.0], cv=3)
+    path = svm(**params).path(*data, [0.01, 0.1, 1.0], cv=3, callbacks=[interrupt])
     assert [result.status for result in path.results] == ["max_iter", "interrupted"]
     assert path.Cs.tolist() == [0.01, 0.1] and len(path.estimators) == 2
     assert path.scores is None and len(n_passes) == 4
@@ -538,13 +591,8 @@ def test_path_interrupted_in_a_fold_keeps_the_folds_that_are_complete(data):
             raise KeyboardInterrupt
 
     params = {"tol": 0.0, "max_iter": 2}
-    path = svm(callbacks=[interrupt], **params).path(*data, [0.01, 0.1], cv=3)
+    path = svm(**params).path(*data, [0.01, 0.1], cv=3, callbacks=[interrupt])
     assert len(path.results) == 2 and path.scores.shape == (2, 1) and len(n_passes) == 11
-
-
-def test_path_has_no_held_out_examples_for_patience(data):
-    with pytest.raises(ValueError, match="patience needs an eval_set"):
-        svm(patience=3).path(*data, [0.1])
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -583,13 +631,11 @@ def test_what_cannot_be_stored_is_named(data, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_generators_and_callbacks_in_a_file(data, tmp_path):
+def test_generators_in_a_file(data, tmp_path):
     rng = np.random.default_rng(5)
-    svm(random_state=rng, callbacks=[print]).set_params(callbacks=[]).fit(*data).save(
-        tmp_path / "m.mm"
-    )
+    svm(random_state=rng).fit(*data).save(tmp_path / "m.mm")
     again = maxmargin.load(tmp_path / "m.mm")
-    assert again.callbacks is None and again.random_state.random() == rng.random()
+    assert again.random_state.random() == rng.random()
 
 
 # -- checkpoints ---------------------------------------------------------------------------------
@@ -601,8 +647,8 @@ def test_a_resumed_run_ends_where_it_would_have(data, tmp_path, solver):
     path = tmp_path / "run.mm"
     params = {"solver": solver, "tol": 1e-6, "C": 1.0}
     whole = svm(**params, max_iter=30).fit(X, y, eval_set=(X, y))
-    svm(**params, max_iter=5, callbacks=[Checkpoint(path, every=2)]).fit(X, y, eval_set=(X, y))
-    assert read(path, kind="checkpoint").meta["run"]["n_passes"] == 4
+    svm(**params, max_iter=5).fit(X, y, eval_set=(X, y), callbacks=[Checkpoint(path, every=2)])
+    assert read(path, kind="checkpoint").meta["run"]["n_passes"] == 5
     resumed = svm(**params, max_iter=30).fit(X, y, eval_set=(X, y), resume=path)
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)
     np.testing.assert_array_equal(resumed.intercept_, whole.intercept_)
@@ -612,10 +658,45 @@ def test_a_resumed_run_ends_where_it_would_have(data, tmp_path, solver):
     assert ours == [(r.pass_, r.validation_score) for r in whole.result_.history]
 
 
-def test_resuming_a_run_that_was_over_changes_nothing(data, tmp_path):
+@pytest.mark.parametrize("solver", sorted(SOLVERS))
+def test_a_pass_that_is_cut_short_is_not_in_the_checkpoint(data, tmp_path, monkeypatch, solver):
     X, y = data
     path = tmp_path / "run.mm"
-    whole = svm(callbacks=[Checkpoint(path, every=1)]).fit(X, y)
+    params = {"solver": solver, "tol": 0.0, "C": 1.0}
+    whole = svm(**params, max_iter=9).fit(X, y)
+    advance, n_passes = SOLVERS[solver].advance, itertools.count(1)
+
+    def advance_or_interrupt(self, problem, state, rng):
+        progress = advance(self, problem, state, rng)
+        if next(n_passes) == 4:
+            raise KeyboardInterrupt  # the arrays are no longer those of the pass before
+        return progress
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SOLVERS[solver], "advance", advance_or_interrupt)
+        stopped = svm(**params, max_iter=9).fit(X, y, callbacks=[Checkpoint(path, every=100)])
+    assert stopped.result_.status == "interrupted"
+    assert read(path, kind="checkpoint").meta["run"]["n_passes"] == stopped.n_iter_ == 3
+    resumed = svm(**params, max_iter=9).fit(X, y, resume=path)
+    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    assert resumed.n_iter_ == whole.n_iter_
+
+
+def test_a_checkpoint_is_written_when_time_is_up(data, tmp_path, monkeypatch):
+    path = tmp_path / "run.mm"
+    looks = itertools.count()  # a clock that tells a second more at every look
+    clock = SimpleNamespace(perf_counter=lambda: float(next(looks)))
+    monkeypatch.setattr(importlib.import_module("maxmargin.solvers.loop"), "time", clock)
+    late = svm(tol=0.0, time_budget=40.0).fit(*data, callbacks=[Checkpoint(path, every=1000)])
+    assert late.result_.status == "time_budget"
+    assert read(path, kind="checkpoint").meta["run"]["n_passes"] == late.n_iter_ >= 1
+
+
+@pytest.mark.parametrize("every", [1, 1000])
+def test_resuming_a_run_that_was_over_changes_nothing(data, tmp_path, every):
+    X, y = data
+    path = tmp_path / "run.mm"
+    whole = svm().fit(X, y, callbacks=[Checkpoint(path, every=every)])
     resumed = svm().fit(X, y, resume=path)
     assert whole.result_.status == resumed.result_.status == "converged"
     assert resumed.n_iter_ == whole.n_iter_
@@ -625,7 +706,7 @@ def test_resuming_a_run_that_was_over_changes_nothing(data, tmp_path):
 def test_a_checkpoint_is_refused_elsewhere(data, tmp_path):
     X, y = data
     path = tmp_path / "run.mm"
-    model = svm(max_iter=3, callbacks=[Checkpoint(path, every=1)]).fit(X, y)
+    model = svm(max_iter=3).fit(X, y, callbacks=[Checkpoint(path, every=1)])
     with pytest.raises(ValueError, match=r"other parameters: C=0.1 there, 0.2 here"):
         svm(C=0.2).fit(X, y, resume=path)
     with pytest.raises(ValueError, match="on other data"):
@@ -634,7 +715,7 @@ def test_a_checkpoint_is_refused_elsewhere(data, tmp_path):
         svm().fit(X, y + 5, resume=path)
     with pytest.raises(FileNotFoundError):
         svm().fit(X, y, resume=tmp_path / "nothing.mm")
-    model.set_params(callbacks=None).save(tmp_path / "model.mm")
+    model.save(tmp_path / "model.mm")
     with pytest.raises(ValueError, match="holds a model, but a checkpoint is expected"):
         svm().fit(X, y, resume=tmp_path / "model.mm")
     with pytest.raises(ValueError, match="every must be an integer >= 1"):
@@ -643,7 +724,7 @@ def test_a_checkpoint_is_refused_elsewhere(data, tmp_path):
 
 def test_a_checkpoint_compares_numbers_by_value(data, tmp_path):
     path = tmp_path / "run.mm"
-    svm(C=1, max_iter=2, callbacks=[Checkpoint(path, every=1)]).fit(*data)
+    svm(C=1, max_iter=2).fit(*data, callbacks=[Checkpoint(path, every=1)])
     for C in (1.0, np.float32(1.0), np.int64(1)):
         svm(C=C).fit(*data, resume=path)
     with pytest.raises(ValueError, match="other parameters: fit_intercept"):
@@ -653,8 +734,8 @@ def test_a_checkpoint_compares_numbers_by_value(data, tmp_path):
 def test_a_checkpoint_is_refused_with_another_eval_set(data, tmp_path):
     X, y = data
     path = tmp_path / "run.mm"
-    model = svm(max_iter=2, callbacks=[Checkpoint(path, every=1)])
-    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]))
+    model = svm(max_iter=2)
+    model.fit(X[:40], y[:40], eval_set=(X[40:], y[40:]), callbacks=[Checkpoint(path, every=1)])
     for other in (None, (X[41:], y[41:]), (X[40:], y[:20])):
         with pytest.raises(ValueError, match="another eval_set"):
             svm().fit(X[:40], y[:40], eval_set=other, resume=path)

@@ -14,7 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import maxmargin
-from maxmargin import ChainSVM, Checkpoint, ClassWeighted, Constraints, Hamming
+from maxmargin import ChainSVM, Checkpoint, Constraints
+from maxmargin.costs import ClassWeighted, Hamming
+from maxmargin.inputs.request import Request
 from maxmargin.inputs.sequences import stack_arrays
 from maxmargin.metrics import chunk_f1_scorer
 from maxmargin.testing import enumerate as brute
@@ -151,14 +153,14 @@ def test_optimum_under_constraints_counts_allowed_labellings_only():
     assert free.result_.dual > model.result_.primal
 
 
-@pytest.mark.parametrize("off", ["fit_intercept", "transitions", "start", "end"])
+@pytest.mark.parametrize("off", ["fit_intercept", "fit_transitions", "fit_start", "fit_end"])
 def test_blocks_of_weights_can_be_switched_off(data, off):
     model = ChainSVM(random_state=0, tol=1e-2, **{off: False}).fit(*data)
     blocks = {
         "fit_intercept": model.intercept_,
-        "transitions": model.transitions_,
-        "start": model.start_,
-        "end": model.end_,
+        "fit_transitions": model.transitions_,
+        "fit_start": model.start_,
+        "fit_end": model.end_,
     }
     assert [name for name, block in blocks.items() if not block.any()] == [off]
     assert model.coef_.shape == (3, 3)
@@ -174,7 +176,7 @@ def enumeration(model, x):
 
 def test_outputs_are_those_of_enumeration(tagger, data):
     X, _ = data
-    topk = tagger.predict_topk(X, 4)
+    topk = zip(*tagger.predict_topk(X, 4), strict=True)
     marginals = tagger.predict_marginals(X, temperature=0.5)
     decisions = tagger.decision_function(X)
     for x, labels, best, node, decision in zip(
@@ -183,8 +185,8 @@ def test_outputs_are_those_of_enumeration(tagger, data):
         everything = enumeration(tagger, x)
         outputs, scores = brute.k_best(everything, 4)
         assert labels.tolist() == outputs[0].tolist()
-        assert [y.tolist() for y, _ in best] == outputs.tolist()
-        assert [score for _, score in best] == pytest.approx(scores.tolist())
+        assert [y.tolist() for y in best[0]] == outputs.tolist()
+        assert best[1].tolist() == pytest.approx(scores.tolist())
         np.testing.assert_allclose(node, brute.marginals(everything, 0.5)[0], atol=1e-9)
         np.testing.assert_allclose(decision, brute.max_marginals(everything), atol=1e-9)
 
@@ -345,7 +347,7 @@ def test_minus_one_of_any_type_of_number_is_unknown(data, number):
     assert model.classes_.tolist() == [0.0, 1.0, 2.0]
     assert np.array_equal(model.coef_, whole.coef_)
     named = ChainSVM(classes=[-1.0, 0.0, 1.0, 2.0], random_state=0, tol=1e-2)
-    assert named._encode(X, Y, reset=True).n_examples == len(X)
+    assert named._encode(Request(X, Y), reset=True).n_examples == len(X)
 
 
 def test_unknown_labels_cut_a_sequence_in_training():
@@ -353,7 +355,7 @@ def test_unknown_labels_cut_a_sequence_in_training():
     Y = [y.astype(object) for y in Y]
     long = next(i for i, y in enumerate(Y) if len(y) == 4)
     Y[long][1] = None
-    training = ChainSVM()._encode(X, Y, np.arange(1.0, 6.0), reset=True)
+    training = ChainSVM()._encode(Request(X, Y, np.arange(1.0, 6.0)), reset=True)
     lengths = [len(y) for y in Y]
     expected = lengths[:long] + [1, 2] + lengths[long + 1 :]
     assert np.diff(training.data.offsets).tolist() == expected
@@ -401,7 +403,7 @@ def test_min_count_and_hashing_of_features():
     X = [as_dicts(words) for words in WORDS]
     model = ChainSVM(min_count=3, random_state=0, tol=1e-2).fit(X, TAGS)
     assert model.features_.names == ["first", "w=sat"]
-    hashed = ChainSVM(hashing=64, random_state=0, tol=1e-2).fit(X, TAGS)
+    hashed = ChainSVM(n_hashed_features=64, random_state=0, tol=1e-2).fit(X, TAGS)
     assert hashed.coef_.shape == (3, 64) and hashed.features_.names is None
     assert hashed.score(X, TAGS) > 0.5
 
@@ -452,20 +454,20 @@ def test_warm_start_keeps_the_dual_on_the_same_data(data):
 def test_warm_start_after_a_change_of_the_layout_starts_anew(data):
     model = ChainSVM(warm_start=True, random_state=0, tol=1e-2).fit(*data)
     with pytest.warns(UserWarning, match="starting anew"):
-        model.set_params(transitions=False).fit(*data)
+        model.set_params(fit_transitions=False).fit(*data)
     assert not model.transitions_.any()
 
 
 def test_prediction_follows_the_fitted_layout(data):
     model = ChainSVM(random_state=0, tol=1e-2).fit(*data)
     expected = model.predict(data[0])
-    model.set_params(transitions=False)
+    model.set_params(fit_transitions=False)
     assert same(model.predict(data[0]), expected)
 
 
 def test_eval_set_and_patience(data):
-    model = ChainSVM(patience=2, tol=0.0, random_state=0, max_iter=50)
-    model.fit(*data, eval_set=make_data(1))
+    model = ChainSVM(tol=0.0, random_state=0, max_iter=50)
+    model.fit(*data, eval_set=make_data(1), patience=2)
     scores = [record.validation_score for record in model.result_.history]
     assert model.result_.status == "patience"
     assert model.score(*make_data(1)) == pytest.approx(max(scores))
@@ -499,8 +501,8 @@ def test_save_and_load_give_the_same_model(tmp_path, data):
         constraints=Constraints(forbidden=[("a", "zz")], forbidden_end=["zz"]),
         classes=["a", "b", "c", "zz"],
         random_state=0,
-        transitions=True,
-        end=False,
+        fit_transitions=True,
+        fit_end=False,
     ).fit(X, name(Y))
     model.save(tmp_path / "model.mm")
     again = maxmargin.load(tmp_path / "model.mm")
@@ -522,9 +524,9 @@ def test_model_file_whose_classes_do_not_fit_the_weights(tagger):
 def test_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, data):
     path = tmp_path / "run.mm"
     whole = ChainSVM(tol=1e-4, random_state=0).fit(*data)
-    short = ChainSVM(tol=1e-4, random_state=0, max_iter=3, callbacks=[Checkpoint(path, every=3)])
+    short = ChainSVM(tol=1e-4, random_state=0, max_iter=3)
     with pytest.warns(UserWarning, match="stopped after 3 passes"):
-        short.fit(*data)
+        short.fit(*data, callbacks=[Checkpoint(path, every=3)])
     resumed = ChainSVM(tol=1e-4, random_state=0).fit(*data, resume=path)
     assert np.array_equal(resumed.result_.w, whole.result_.w)
 
@@ -672,16 +674,16 @@ BAD_PARAMETERS = {
     "negative C": ({"C": -1.0}, "C must be a number > 0"),
     "class_weight": ({"class_weight": {0: 2.0}, "cost": "zero_one"}, "class_weight .*zero_one"),
     "weight of no class": ({"class_weight": {"z": 2.0}}, "class_weight names 'z'"),
-    "transitions": ({"transitions": "no"}, "transitions must be True or False, got 'no'"),
+    "transitions": ({"fit_transitions": "no"}, "fit_transitions must be True or False, got 'no'"),
     "constraints": ({"constraints": 3}, "constraints must be None, the name of a tag scheme"),
     "scheme": ({"constraints": "iob7"}, "scheme='iob7' is unknown"),
     "classes": ({"classes": [0, 0, 1]}, "classes names 0 twice"),
     "cost": ({"cost": "haming"}, "cost='haming' is not known"),
-    "hashing": ({"hashing": 0}, None),
+    "n_hashed_features": ({"n_hashed_features": 0}, None),
     "solver": (
         {"solver": "sdca"},
-        "SDCA needs outputs that can be listed, which ChainSVM does not provide. Solvers that fit: "
-        "bcfw, ",
+        "SDCA needs outputs that can be listed, which ChainData does not provide. Solvers that "
+        "fit: bcfw, ",
     ),
 }
 
@@ -691,7 +693,7 @@ def test_bad_parameters_are_refused(case):
     params, message = BAD_PARAMETERS[case]
     X = X0 if message else [as_dicts(words) for words in WORDS]
     Y = Y0 if message else TAGS
-    with pytest.raises((TypeError, ValueError), match=message or "hashing must be"):
+    with pytest.raises((TypeError, ValueError), match=message or "n_hashed_features must be"):
         ChainSVM(**params).fit(X, Y)
 
 

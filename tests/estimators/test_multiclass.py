@@ -23,8 +23,10 @@ from sklearn.utils.estimator_checks import (
 )
 
 import maxmargin
-from maxmargin import CostMatrix, MulticlassSVM
+from maxmargin import MulticlassSVM
+from maxmargin.costs import CostMatrix
 from maxmargin.inputs.labels import Labels
+from maxmargin.inputs.request import Request
 from maxmargin.inputs.vocabulary import FeatureTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -115,7 +117,7 @@ def test_class_weight_multiplies_sample_weights(iris):
     np.testing.assert_array_equal(by_class.coef_, by_sample.coef_)
     few = y > 0
     few[:5] = True
-    balanced = svm(class_weight="balanced")._encode(X[few], y[few], reset=True)
+    balanced = svm(class_weight="balanced")._encode(Request(X[few], y[few]), reset=True)
     totals = [balanced.weight[y[few] == k].sum() for k in range(3)]
     np.testing.assert_allclose(totals, few.sum() / 3)
 
@@ -152,7 +154,7 @@ def test_score_is_one_less_the_normalised_cost(iris):
     plain = svm().fit(X, y)
     weight = np.arange(len(y)) + 1.0
     accuracy = np.average(plain.predict(X) == y, weights=weight)
-    assert plain.score(X, y, weight) == pytest.approx(accuracy, rel=1e-12)
+    assert plain.score(X, y, sample_weight=weight) == pytest.approx(accuracy, rel=1e-12)
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ def test_label_codes_go_there_and_back(values):
     labels = Labels.learn(values)
     codes = labels.encode(values)
     assert codes.dtype == np.int32 and codes.min() == 0 and codes.max() == len(labels) - 1
-    assert labels.decode(codes).tolist() == values
+    assert labels.classes[codes].tolist() == values
     assert Labels.learn(values[::-1]).classes.tolist() == labels.classes.tolist()
 
 
@@ -269,7 +271,7 @@ def test_memory_maps_are_neither_copied_nor_written(iris, tmp_path):
     X, y = iris
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    training = svm()._encode(mapped, y, reset=True)
+    training = svm()._encode(Request(mapped, y), reset=True)
     assert np.shares_memory(training.data.features.values, mapped)
     np.testing.assert_array_equal(svm().fit(mapped, y).coef_, svm().fit(X, y).coef_)
 
@@ -309,16 +311,18 @@ def test_min_count_and_hashing(tmp_path):
     model = svm(min_count=2).fit(WORDS, TAGS)
     assert model.features_.names == ["ends=at", "ends=t", "length"]
     assert [*model._scores(WORDS).shape] == [6, 4]
-    hashed = svm(hashing=64).fit(WORDS, TAGS)
+    hashed = svm(n_hashed_features=64).fit(WORDS, TAGS)
     assert hashed.coef_.shape == (4, 64) and hashed.features_.names is None
     hashed.save(tmp_path / "m.mm")
     again = maxmargin.load(tmp_path / "m.mm")
     np.testing.assert_array_equal(again._scores(WORDS), hashed._scores(WORDS))
     flat = [{"word": row["word"], "length": row["length"]} for row in WORDS]
     theirs = FeatureHasher(64).transform(flat).toarray()
-    np.testing.assert_array_equal(FeatureTable(hashing=64).fit_transform(flat).toarray(), theirs)
+    np.testing.assert_array_equal(
+        FeatureTable(n_hashed_features=64).fit_transform(flat).toarray(), theirs
+    )
     names = [list(map(str, row)) for row in WORDS]
-    assert svm(hashing=16).fit(names, TAGS).coef_.shape == (4, 16)
+    assert svm(n_hashed_features=16).fit(names, TAGS).coef_.shape == (4, 16)
 
 
 @pytest.mark.parametrize(
@@ -330,10 +334,20 @@ def test_min_count_and_hashing(tmp_path):
         ({}, [{"a": 1}, {"a": np.nan}, {}], ValueError, r"NaN: X\[1\] has nan at feature 'a'"),
         ({"min_count": 5}, [{"a": 1}] * 3, ValueError, "No feature occurs in min_count=5 rows"),
         ({"min_count": 0}, [{"a": 1}] * 3, ValueError, "min_count must be an integer >= 1"),
-        ({"hashing": 0}, [{"a": 1}] * 3, ValueError, "hashing must be an integer >= 1"),
-        ({"hashing": 8, "min_count": 2}, [{"a": 1}] * 3, ValueError, "keeps no vocabulary"),
+        (
+            {"n_hashed_features": 0},
+            [{"a": 1}] * 3,
+            ValueError,
+            "n_hashed_features must be an integer >= 1",
+        ),
+        (
+            {"n_hashed_features": 8, "min_count": 2},
+            [{"a": 1}] * 3,
+            ValueError,
+            "keeps no vocabulary",
+        ),
         ({}, [{}, {}, {}], ValueError, "zero features: every row is empty"),
-        ({"hashing": 8}, [{"a": {}}] * 3, TypeError, r"X\[0\]\['a'\] is of type dict"),
+        ({"n_hashed_features": 8}, [{"a": {}}] * 3, TypeError, r"X\[0\]\['a'\] is of type dict"),
         ({}, [{"b": 2}, {"a": {}}, {}], TypeError, r"X\[1\]\['a'\] is of type dict"),
         ({}, [[], [], []], ValueError, "0 feature"),
     ],
@@ -391,7 +405,7 @@ def test_nan_and_infinity_are_located(iris):
                 svm(missing="error").fit(X, y).predict(make(broken))
     huge = np.full((4, 3), 1e308)  # whose sum is infinite, but no value is
     huge[:2] = -1.0
-    assert svm()._encode(huge, [0, 0, 1, 1], reset=True).n_examples == 4
+    assert svm()._encode(Request(huge, [0, 0, 1, 1]), reset=True).n_examples == 4
 
 
 def test_lengths_that_differ(iris):

@@ -16,7 +16,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin
-from maxmargin import Checkpoint, ClassWeighted, CostMatrix, Hamming, MulticlassSVM, MultilabelSVM
+from maxmargin import Checkpoint, MulticlassSVM, MultilabelSVM
+from maxmargin.costs import ClassWeighted, CostMatrix, Hamming
 from maxmargin.datasets import make_label_sets
 from maxmargin.metrics import macro_f1, micro_f1
 
@@ -76,10 +77,10 @@ class OfClasses(MultilabelSVM):
     def fit(self, X, y, sample_weight=None):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*are nowhere o", UserWarning)
-            return super().fit(X, indicator(y), sample_weight)
+            return super().fit(X, indicator(y), sample_weight=sample_weight)
 
     def score(self, X, y, sample_weight=None):
-        return super().score(X, indicator(y), sample_weight)
+        return super().score(X, indicator(y), sample_weight=sample_weight)
 
 
 _NOT_EXACT = "equal optima, but a fit ends within tol of the optimum, not within 1e-7"
@@ -443,7 +444,7 @@ def test_save_and_load(tmp_path, data):
 def test_a_checkpoint_resumes(tmp_path, data):
     X, Y = data[:2]
     path = tmp_path / "run.ckpt"
-    svm(tol=1e-6, max_iter=3, callbacks=[Checkpoint(path, 1)]).fit(X, Y)
+    svm(tol=1e-6, max_iter=3).fit(X, Y, callbacks=[Checkpoint(path, 1)])
     resumed = svm(tol=1e-6, max_iter=8).fit(X, Y, resume=path)
     whole = svm(tol=1e-6, max_iter=8).fit(X, Y)
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)
@@ -486,7 +487,7 @@ def test_path(data, form):
 
 def test_eval_set_and_patience(data):
     X, Y, X_test, Y_test = data
-    model = svm(patience=2, tol=0.0, max_iter=30).fit(X, Y, eval_set=(X_test, Y_test))
+    model = svm(tol=0.0, max_iter=30).fit(X, Y, eval_set=(X_test, Y_test), patience=2)
     best = max(record.validation_score for record in model.result_.history)
     assert model.score(X_test, Y_test) == pytest.approx(best)
 

@@ -11,13 +11,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
 import maxmargin
-from maxmargin import Checkpoint, NDCGAtK, PrecisionAtK, RankingCost, RankingSVM
+from maxmargin import Checkpoint, RankingSVM
 from maxmargin.core.problem import lam_from_C
-from maxmargin.costs import COSTS, NDCG, NDCGPairs, fitting_costs
+from maxmargin.costs import (
+    COSTS,
+    NDCG,
+    NDCGAtK,
+    NDCGPairs,
+    PrecisionAtK,
+    RankingCost,
+    fitting_costs,
+)
 from maxmargin.datasets import make_rankings
 from maxmargin.inference.ranking.public import most_violating_ranking
+from maxmargin.inputs.request import Request
 from maxmargin.look.example import example_problem
 from maxmargin.metrics import average_precision, ndcg, ranking_report
+from maxmargin.surrogates import MarginRescaling
 
 DATA = make_rankings(n_queries=24, n_documents=(4, 9), n_features=3, random_state=1)
 
@@ -41,8 +51,8 @@ SMALL_COSTS = [
 
 def ranker(**options):
     """A ranker whose weights are those of the features as they are, unless told otherwise."""
-    given = {"C": 5.0, "cost": "ndcg", "normalize": None, "tol": 1e-6, "random_state": 0}
-    return RankingSVM(**{**given, **options})
+    given = {"C": 5.0, "cost": "ndcg", "normalize_queries": None, "tol": 1e-6, "random_state": 0}
+    return RankingSVM(**{"steps": 0, **given, **options})
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +167,7 @@ def test_the_objective_is_what_the_docs_say(cost):
     w, result = model.coef_, model.result_
     # n, and with it the scale of primal and gap, is the number of examples: queries by threshold.
     losses = losses_by_hand(w, COSTS[cost]())
-    training = model._encode(maxmargin.inputs.queries.Queried(X, QID), Y, reset=False)
+    training = model._encode(Request(X, Y, qid=QID), reset=False)
     n = training.n_examples
     by_hand = 0.5 * lam_from_C(5.0, n) * (w @ w) + losses.sum() / n
     assert result.primal == pytest.approx(by_hand, rel=1e-9)
@@ -168,8 +178,8 @@ def test_the_objective_is_what_the_docs_say(cost):
 def test_gradients_match_finite_differences(cost, rng):
     """The plane of the most violating ranking is the gradient where there is one."""
     model = ranker(cost=cost)
-    training = model._encode(maxmargin.inputs.queries.Queried(X, QID), Y, reset=True)
-    problem = training.problem(maxmargin.MarginRescaling(), 0.1, compile=False)
+    training = model._encode(Request(X, Y, qid=QID), reset=True)
+    problem = training.problem(MarginRescaling(), 0.1, compile=False)
     w = rng.normal(size=3)
     gradient = problem.lam * w
     from maxmargin.core.contract import add_difference, find, potentials
@@ -238,10 +248,10 @@ def row_weights(weight):
 def test_normalisation_takes_units_and_offsets_of_queries_away(how):
     scale = np.array([3.0, 0.5, 10.0])
     moved = [scale * part + k for k, part in enumerate(LISTS[0])]
-    plain, other = (ranker(normalize=how).fit(part, LISTS[1]) for part in (LISTS[0], moved))
+    plain, other = (ranker(normalize_queries=how).fit(part, LISTS[1]) for part in (LISTS[0], moved))
     assert other.coef_ == pytest.approx(plain.coef_, abs=1e-3)
     flat = [np.hstack([part, np.full((len(part), 1), k)]) for k, part in enumerate(LISTS[0])]
-    assert ranker(normalize=how).fit(flat, LISTS[1]).coef_[3] == 0.0
+    assert ranker(normalize_queries=how).fit(flat, LISTS[1]).coef_[3] == 0.0
 
 
 def test_threads_change_nothing():
@@ -320,14 +330,14 @@ def test_grid_search_over_lists():
 
 def test_grid_search_over_rows_by_metadata_routing():
     with sklearn.config_context(enable_metadata_routing=True):
-        model = ranker(tol=0.01, normalize="minmax")
+        model = ranker(tol=0.01, normalize_queries="minmax")
         model = model.set_fit_request(qid=True).set_score_request(qid=True)
         search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=GroupKFold(3))
         search.fit(X, Y, qid=QID, groups=QID)
         assert np.isfinite(search.best_score_)
         by_hand = []
         for train, test in GroupKFold(3).split(X, Y, QID):
-            best = ranker(tol=0.01, normalize="minmax", C=search.best_params_["C"])
+            best = ranker(tol=0.01, normalize_queries="minmax", C=search.best_params_["C"])
             best.fit(X[train], Y[train], qid=QID[train])
             by_hand.append(best.score(X[test], Y[test], qid=QID[test]))
         assert search.best_score_ == pytest.approx(np.mean(by_hand))
@@ -335,8 +345,10 @@ def test_grid_search_over_rows_by_metadata_routing():
 
 
 def test_eval_set_patience_warm_start_and_path():
-    model = ranker(solver="sgd", patience=2, max_iter=50)
-    model.fit(X, Y, qid=QID, eval_set=(DATA.X_test, DATA.y_test, DATA.extra["qid_test"]))
+    model = ranker(solver="sgd", max_iter=50)
+    model.fit(
+        X, Y, qid=QID, eval_set=(DATA.X_test, DATA.y_test, DATA.extra["qid_test"]), patience=2
+    )
     assert model.result_.n_iter < 50
     warm = ranker(warm_start=True).fit(*LISTS)
     assert warm.fit(*LISTS).n_iter_ <= 2
@@ -364,7 +376,7 @@ def test_save_load_and_resume(fitted, tmp_path):
     assert maxmargin.load(tmp_path / "other.mm").cost == NDCGAtK(3)
     path = tmp_path / "run.mm"
     with pytest.warns(ConvergenceWarning):
-        ranker(max_iter=3, callbacks=[Checkpoint(path, every=1)]).fit(X, Y, qid=QID)
+        ranker(max_iter=3).fit(X, Y, qid=QID, callbacks=[Checkpoint(path, every=1)])
     resumed = ranker().fit(X, Y, qid=QID, resume=path)
     assert np.array_equal(resumed.coef_, fitted.coef_)
 
@@ -410,8 +422,8 @@ def test_precision_at_k_learns_nothing_from_k_documents():
 def test_nothing_but_one_kind_is_refused():
     with pytest.raises(ValueError, match="nothing to learn from 1 query: each has"):
         ranker().fit(X[:3], [0, 0, 0])
-    with pytest.raises(ValueError, match="relevant=3"):
-        ranker(cost="ap", relevant=3).fit(X[:3], [0, 1, 2])
+    with pytest.raises(ValueError, match="relevance_threshold=3"):
+        ranker(cost="ap", relevance_threshold=3).fit(X[:3], [0, 1, 2])
 
 
 @pytest.mark.parametrize(
@@ -445,7 +457,7 @@ def test_bad_rows_are_refused(change, error, message):
 
 def test_queries_given_as_weights_are_told_where_to_go():
     with pytest.raises(ValueError, match=r"differs within X .* Without qid=, X is one query\."):
-        ranker().fit(X, Y, QID)
+        ranker().fit(X, Y, sample_weight=QID)
 
 
 def test_bad_lists_are_refused():
@@ -469,8 +481,12 @@ def test_bad_lists_are_refused():
     [
         ({"cost": "hamming"}, ValueError, "cost='hamming' is not known. There are: 'ap'"),
         ({"cost": "map"}, ValueError, "There are: 'ap', 'ndcg'"),
-        ({"relevant": 0}, ValueError, "relevant must be a number > 0"),
-        ({"normalize": "l2"}, ValueError, "normalize must be None or one of 'maxabs', 'standard'"),
+        ({"relevance_threshold": 0}, ValueError, "relevance_threshold must be a number > 0"),
+        (
+            {"normalize_queries": "l2"},
+            ValueError,
+            "normalize_queries must be None or one of 'maxabs', 'standard'",
+        ),
         ({"missing": "drop"}, ValueError, "missing must be one of 'indicator', 'mean', 'zero'"),
         ({"zeros": True}, ValueError, "zeros must be one of 'indicator', 'value', got True"),
         ({"solver": "sdca"}, ValueError, "SDCA needs outputs that can be listed"),
@@ -486,7 +502,7 @@ def test_bad_parameters_are_refused(parameters, error, message):
 
 def test_sparse_rows_are_not_normalised_in_silence():
     with pytest.raises(ValueError, match="would make sparse rows dense"):
-        ranker(normalize="standard").fit(sp.csr_matrix(X), Y, qid=QID)
+        ranker(normalize_queries="standard").fit(sp.csr_matrix(X), Y, qid=QID)
 
 
 def test_another_number_of_features_is_refused(fitted):

@@ -75,7 +75,7 @@ def test_score_is_one_less_the_mean_normalised_cost(data):
     assert model.score(X, Y) == pytest.approx(1 - np.mean(np.divide(cost, largest)))
     weight = np.arange(1.0, 13.0)
     expected = 1 - np.average(np.divide(cost, largest), weights=weight)
-    assert model.score(X, Y, weight) == pytest.approx(expected)
+    assert model.score(X, Y, sample_weight=weight) == pytest.approx(expected)
 
 
 def test_sample_weights_count_as_repetition(data):
@@ -226,7 +226,7 @@ def test_partial_fit(solver, data):
 
 def test_eval_set_and_patience(data):
     X, Y = data
-    model = agreement(C=10.0, tol=0.0, patience=3).fit(X, Y, eval_set=(X, Y))
+    model = agreement(C=10.0, tol=0.0).fit(X, Y, eval_set=(X, Y), patience=3)
     assert model.result_.status == "patience"
     assert not np.isnan(model.result_.history[0].validation_score)
 
@@ -372,14 +372,13 @@ def test_other_structures_are_not_saved(data, tmp_path):
 
 def test_objects_cannot_be_checkpointed(data, tmp_path):
     with pytest.raises(TypeError, match="outputs that are Python objects cannot be written"):
-        agreement(callbacks=[Checkpoint(tmp_path / "run.mm")]).fit(*data)
+        agreement().fit(*data, callbacks=[Checkpoint(tmp_path / "run.mm")])
     assert list(tmp_path.iterdir()) == []
 
 
 class Classes:
     """Classes, compiled, as a structure of one's own."""
 
-    provides = ("listed",)
     classes = (0, 1, 2)
 
     def data(self, X, Y):
@@ -416,11 +415,6 @@ def test_a_solver_that_needs_what_a_structure_lacks_names_those_that_fit(data):
         agreement(solver=Marginal()).fit(*data)
     assert "Solvers that fit: bcfw" in str(error.value)
 
-    class Rich(Agreement):
-        provides = ("marginals",)
-
-    StructuredSVM(Rich(3, 2), solver=Marginal(), random_state=0).fit(*data)
-
 
 def test_a_python_structure_has_no_list_of_outputs(data):
     message = (
@@ -429,14 +423,6 @@ def test_a_python_structure_has_no_list_of_outputs(data):
     )
     with pytest.raises(ValueError, match=message):
         agreement(solver="sdca").fit(*data)
-
-
-def test_a_promise_that_is_not_kept_is_named(data):
-    class Boastful(Agreement):
-        provides = ("listed",)
-
-    with pytest.raises(TypeError, match="'n_listed' is not implemented for UserData"):
-        StructuredSVM(Boastful(3, 2), solver="sdca").fit(*data)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from maxmargin.inference import Exactness, chain
+from maxmargin.inference import Exactness
+from maxmargin.inference.chain import public as chain
 from maxmargin.testing import enumerate as brute
 
 quick = settings(deadline=None, max_examples=40)

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from maxmargin.inference import Exactness, chain, classes
+from maxmargin.inference import Exactness, classes
 from maxmargin.testing import enumerate as brute
 
 quick = settings(deadline=None, max_examples=50)
@@ -66,21 +66,6 @@ def test_marginals(theta, temperature):
     assert found.edge.shape == (0, len(theta), len(theta))
 
 
-@quick
-@given(scores(), st.data())
-def test_profile_and_max_marginals_are_those_of_a_chain_of_one(theta, data):
-    reference = data.draw(st.integers(-1, len(theta) - 1))
-    found = classes.profile(theta, reference)
-    true_scores, outputs = brute.profile(brute.classes(theta), [reference])
-    np.testing.assert_array_equal(found.score, true_scores)
-    np.testing.assert_array_equal(found.outputs, outputs[:, 0])
-    as_chain = theta[None, :], np.zeros((len(theta), len(theta)))
-    np.testing.assert_array_equal(chain.max_marginals(*as_chain)[0], classes.max_marginals(theta))
-    np.testing.assert_array_equal(
-        chain.profile(*as_chain, reference=[reference]).score, found.score
-    )
-
-
 @pytest.mark.parametrize(
     ("theta", "error", "message"),
     [
@@ -98,10 +83,8 @@ def test_profile_and_max_marginals_are_those_of_a_chain_of_one(theta, data):
         classes.maximize,
         lambda theta: classes.k_best(theta, 1),
         classes.marginals,
-        classes.max_marginals,
-        lambda theta: classes.profile(theta, 0),
     ],
-    ids=["maximize", "k_best", "marginals", "max_marginals", "profile"],
+    ids=["maximize", "k_best", "marginals"],
 )
 def test_bad_scores_are_refused(oracle, theta, error, message):
     with pytest.raises(error, match=message):
@@ -111,7 +94,3 @@ def test_bad_scores_are_refused(oracle, theta, error, message):
 def test_bad_classes_are_refused():
     with pytest.raises(ValueError, match=r"banned\[1\] has the label 2"):
         classes.maximize([0.0, 1.0], banned=[0, 2])
-    with pytest.raises(ValueError, match="reference has the label 5"):
-        classes.profile([0.0, 1.0], 5)
-    with pytest.raises(TypeError, match="reference must hold integer labels"):
-        classes.profile([0.0, 1.0], 0.5)

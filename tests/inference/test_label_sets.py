@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from maxmargin.inference import Exactness, LabelConstraints
-from maxmargin.inference import labels as label_sets
+from maxmargin.inference.labels import public as label_sets
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
 from maxmargin.testing.enumerate import labellings

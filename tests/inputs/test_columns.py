@@ -67,6 +67,53 @@ def test_zeros_have_a_column_where_they_are_many(form):
     assert len(Columns.learn(ones, "error", "indicator").presence) == 0, "it would be the feature"
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_steps_are_quantiles_and_spare_zeros(form):
+    given = np.nan_to_num(ROWS)
+    given[:, 0] -= 0.3  # both signs
+    rows = FORMS[form](given)
+    columns = Columns.learn(rows, "error", steps=3)
+    made = dense(columns.transform(rows))[:, 4:]
+    assert made.shape[1] == len(columns.stepped) > 0
+    for column, j, edge in zip(made.T, columns.stepped, columns.edges, strict=True):
+        values = dense(rows)[:, j]
+        levels = np.quantile(values[values != 0], [1 / 6, 3 / 6, 5 / 6], method="lower")
+        assert any(
+            (level < edge) and not ((values > level) & (values < edge)).any() for level in levels
+        )
+        assert np.array_equal(column, values > edge if edge >= 0 else values <= edge)
+        assert 0.05 <= column.mean() <= 0.95 and not column[values == 0].any()
+    assert 3 not in columns.stepped, "it is zero everywhere"
+    ones = FORMS[form]((given[:, 2:3] != 0).astype(float))
+    assert len(Columns.learn(ones, "error", steps=3).stepped) == 0, "it would be the feature"
+
+
+def test_a_missing_value_is_beyond_no_edge():
+    columns = Columns.learn(ROWS, "indicator", steps=5)
+    last = dense(columns.transform(ROWS))[:, columns.n_columns - len(columns.stepped) :]
+    assert not last[np.isnan(ROWS[:, columns.stepped])].any()
+    names = columns.names()[-len(columns.stepped) :]
+    assert all("is above" in name or "is at most" in name for name in names)
+
+
+@pytest.mark.parametrize("steps", [-1, 21, 2.5, True, "many"])
+def test_a_wrong_number_of_steps_is_refused(steps):
+    with pytest.raises(ValueError, match="steps must be a whole number from 0 to 20"):
+        fit(ranker, ROWS, steps=steps)
+
+
+def test_steps_let_a_linear_ranker_bend():
+    """Relevant are middle values, which no weight on the value can put on top."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((400, 1))
+    grades, qid = (np.abs(rows[:, 0] - 0.5) < 0.2).astype(int), np.repeat(np.arange(20), 20)
+    options = {"C": 10.0, "tol": 0.05, "random_state": 0}
+    straight = RankingSVM(steps=0, **options).fit(rows, grades, qid=qid)
+    bent = RankingSVM(**options).fit(rows, grades, qid=qid)
+    assert bent.result_.status == straight.result_.status == "converged"
+    assert bent.score(rows, grades, qid=qid) > straight.score(rows, grades, qid=qid) + 0.1
+
+
 def test_nothing_to_do_copies_nothing():
     columns = Columns.learn(FULL, "indicator", "indicator")
     assert columns.transform(FULL) is FULL
@@ -104,7 +151,7 @@ def test_gaps_are_filled_as_by_hand(make):
     late = ROWS.copy()
     late[3, 0] = NAN  # a feature that had no gap at fit
     for missing, imputer in by_hand.items():
-        zeros = {"zeros": "value"} if make is ranker else {}
+        zeros = {"zeros": "value", "steps": 0} if make is ranker else {}
         model = fit(make, ROWS, missing=missing, **zeros)
         plain = fit(make, imputer.transform(ROWS), missing="error", **zeros)
         # Means differ by their rounding, so that the two stop at different weights within tol.
@@ -161,17 +208,21 @@ def test_weights_are_in_the_units_of_the_features():
     """Scores are the columns times coef_, whatever the features were divided by."""
     units = np.array([1e-3, 1.0, 1e3, 1e6])
     model = fit(ranker, FULL * units)
-    np.testing.assert_allclose(model.predict(FULL * units), (FULL * units) @ model.coef_)
+    columns = model.columns_.transform(FULL * units)
+    assert columns.shape[1] > 4
+    np.testing.assert_allclose(model.predict(FULL * units), columns @ model.coef_)
     assert model.result_.primal == pytest.approx(fit(ranker, FULL).result_.primal, rel=0.02)
 
 
 def test_columns_of_a_damaged_file_are_refused():
-    made = Columns.learn(ROWS, "indicator")
+    made = Columns.learn(ROWS, "indicator", steps=5)
     missing, arrays = made.to_state()
     for name, bad in (
         ("columns_gaps", np.array([9])),
         ("columns_fill", np.full(4, NAN)),
         ("columns_n_missing", np.zeros(3, dtype=np.int64)),
+        ("columns_stepped", np.array([4])),
+        ("columns_edges", np.zeros(3)),
     ):
         with pytest.raises(ValueError, match=f"array '{name}'"):
             Columns.from_state(Fields({"columns": missing}, "it"), 4, Arrays(arrays | {name: bad}))

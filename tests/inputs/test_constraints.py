@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from maxmargin import ChainSVM, Constraints, load
 from maxmargin.inputs.constraints import find_breach, node_barrier, resolve_constraints
+from maxmargin.inputs.labels import Labels
 from maxmargin.inputs.widening import checked_steps
 from maxmargin.tags import check_tags
 from maxmargin.testing import enumerate as brute
@@ -67,12 +68,12 @@ def test_constraints_hold_for_every_kind_of_answer(tagger):
     X, _ = make_tags(1, n=10, scheme_valid=False)
     for x, best, node, scores in zip(
         X,
-        tagger.predict_topk(X, 5),
+        tagger.predict_topk(X, 5).outputs,
         tagger.predict_marginals(X),
         tagger.decision_function(X),
         strict=True,
     ):
-        assert all(is_valid(labels.tolist(), "iob2") for labels, _ in best)
+        assert all(is_valid(labels.tolist(), "iob2") for labels in best)
         np.testing.assert_allclose(node.sum(axis=1), 1.0)
         assert (node[0, [2, 3]] == 0).all() and np.isneginf(scores[0, [2, 3]]).all()
         assert len(x) == len(node)
@@ -367,12 +368,13 @@ def test_constraints_that_allow_no_labelling_at_all(tagger):
 
 
 def test_no_limits_make_no_barrier():
-    assert node_barrier(np.array([0, 2]), CLASSES) is None
+    assert node_barrier(np.array([0, 2]), Labels(CLASSES)) is None
     assert resolve_constraints(None) is None
 
 
 def test_fixed_and_allowed_hold_together():
-    barrier = node_barrier(np.array([0, 1]), np.array(["a", "b"]), allowed=[[["a"]]], fixed=[["b"]])
+    labels, fixed = Labels(["a", "b"]), np.array([1])
+    barrier = node_barrier(np.array([0, 1]), labels, allowed=[[["a"]]], fixed=fixed)
     assert np.isneginf(barrier).all()
 
 

@@ -156,14 +156,18 @@ DAMAGES = {
     "threads without end": ("multiclass-0", put("params", "n_jobs", to=10**9), "n_jobs"),
     "no threads": ("multiclass-0", put("params", "n_jobs", to="all"), "n_jobs"),
     "a parameter that fit refuses": ("ranking-0", put("params", "C", to=-1.0), "C must be"),
-    "a parameter of another type": ("chain-0", put("params", "start", to=1), "start must be True"),
+    "a parameter of another type": (
+        "chain-0",
+        put("params", "fit_start", to=1),
+        "fit_start must be True",
+    ),
     "an unknown parameter": ("chain-0", put("params", "frobnicate", to=1), "no parameter"),
     "an unknown solver": ("chain-0", put("params", "solver", to="newton"), "solver='newton'"),
     "an option that a cost has not": (
         "ranking-1", put("params", "cost", "parameters", to={"n": 3}), "has 'n'"),
     "an option of another type": (
         "ranking-1", put("params", "cost", "parameters", to={"k": "3"}), "must be int"),
-    "code": ("chain-0", put("params", "callbacks", to=["print"]), "no file holds code"),
+    "code": ("chain-0", put("params", "callbacks", to=["print"]), "has no parameter 'callbacks'"),
     "constraints of other labels": (
         "chain-1", put("params", "constraints", "forbidden_end", to=("q",)), "no class"),
     "a status that no run has": ("chain-0", put("result", "status", to="optimal"), "'status'"),
@@ -202,16 +206,16 @@ def test_save_tells_what_it_leaves_out(seeds, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.save(tmp_path / "model.mm")
-    model.set_params(callbacks=[print])
+    model.set_params(scoring=lambda estimator, X, y: 1.0)
     model._memory = object()
     model._online = OnlineRun(SGD(), np.random.default_rng(0))
     model._online.n_batches = 1
     with pytest.warns(UserWarning, match="does not hold") as told:
         model.save(tmp_path / "model.mm")
-    names = ("callbacks", "the dual that warm_start keeps", "the state of partial_fit")
+    names = ("scoring", "the dual that warm_start keeps", "the state of partial_fit")
     for name, warning in zip(names, told, strict=True):
         assert f"does not hold {name}" in str(warning.message)
-    assert maxmargin.load(tmp_path / "model.mm").callbacks is None
+    assert maxmargin.load(tmp_path / "model.mm").scoring is None
 
 
 # --- Checkpoints
@@ -241,7 +245,13 @@ FORGERIES = {
     "counts beyond the room": (
         "bcfw", array("state.blocks.count", cell(0, 10**6)), "more planes than"),
     "counts below zero": ("n_slack", array("state.blocks.count", cell(0, -1)), "'blocks.count'"),
-    "places elsewhere": ("bcfw", array("state.blocks.place", cell(1, 10**9)), "'blocks.place'"),
+    "cells elsewhere": ("bcfw", array("state.blocks.spans", cell((1, 0), 10**9)), "'blocks.spans'"),
+    "cells behind the end": ("bcfw", array("state.blocks.end", cell(0, 1)), "not in use"),
+    "more cells than there are": (
+        "bcfw", array("state.blocks.end", cell(0, 10**9)), "'blocks.end'"),
+    "outputs of no length": ("n_slack", array("state.blocks.spans", cell((0, 1), 0)), "true one"),
+    "costs of other outputs": (
+        "bcfw", array("state.blocks.planes", cell((slice(None), 4), 9.0)), "not below"),
     "squares elsewhere": ("bcfw", array("state.blocks.square", cell(1, -5)), "'blocks.square'"),
     "starts elsewhere": ("bcfw", array("state.blocks.start", cell(1, 10**9)), "'blocks.start'"),
     "outputs that are none": (

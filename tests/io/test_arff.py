@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_matrix, issparse
 
 from maxmargin.datasets import MULAN_SETS
-from maxmargin.io import read_any, read_arff, read_label_list, write_arff
+from maxmargin.io import read_arff, read_label_list, write_arff
 
 HEADER = """% a comment
 @RELATION 'two words'
@@ -89,15 +89,13 @@ def test_layout_can_be_asked_for():
     assert (c.X == a.X).all() and (c.Y == a.Y).all() and c.X.flags.c_contiguous
 
 
-def test_gzip_and_read_any(tmp_path):
+def test_gzip_and_no_labels(tmp_path):
     path = tmp_path / "tiny.arff.gz"
     path.write_bytes(gzip.compress((HEADER + "1,2,3,0,1,0\n").encode()))
-    data = read_any(path, labels=-2)
-    assert data.format == "arff" and not data.is_sequence
-    assert data.columns == tuple(FEATURES) and data.label_names == ("a", "b")
-    assert data.y.tolist() == [[1, 0]]
-    data = read_any(path)
-    assert data.y is None and data.label_names is None
+    data = read_arff(path, labels=-2)
+    assert (data.feature_names, data.label_names) == (FEATURES, ["a", "b"])
+    assert data.Y.tolist() == [[1, 0]]
+    assert read_arff(path).Y is None
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import random as random_sparse
 
-from maxmargin.io import read_any, read_npz, read_svmlight, write_npz, write_svmlight
-from maxmargin.io.npz import cut, stack
+from maxmargin.io import read_npz, read_svmlight, write_npz, write_svmlight
+from maxmargin.io.npz import cut, read_npz_queries, stack
 
 
 def test_svmlight_round_trip(tmp_path, rng):
@@ -19,10 +19,9 @@ def test_svmlight_round_trip(tmp_path, rng):
     for name in ("a.svm", "a.svmlight.gz"):
         write_svmlight(tmp_path / name, X, y)
         back, labels = read_svmlight(tmp_path / name, n_features=7)
+        assert back.shape == (30, 7)
         assert np.allclose(back.toarray(), X.toarray(), rtol=1e-15, atol=0)
         assert labels.dtype == np.int64 and (labels == y).all()
-    data = read_any(tmp_path / "a.svmlight.gz", n_features=7)
-    assert data.format == "svmlight" and not data.is_sequence and data.X.shape == (30, 7)
 
 
 def test_svmlight_labels():
@@ -90,7 +89,7 @@ def test_sequences_come_back(X, as_strings, tmp_path_factory):
         y = [labels.astype(str) for labels in y]
     write_npz(path, X, y)
     back, labels = read_npz(path)
-    assert len(back) == len(X) and read_any(path).is_sequence
+    assert len(back) == len(X) and isinstance(back, list)
     for a, b, c, d in zip(X, back, y, labels, strict=True):
         assert np.array_equal(a, b) and np.array_equal(c, d)
     assert all(x.base is back[0].base for x in back)
@@ -149,3 +148,33 @@ def test_bad_npz_files_are_named(tmp_path):
     np.save(tmp_path / "one.npy", np.eye(2))
     with pytest.raises(ValueError, match="it is a single array"):
         read_npz(tmp_path / "one.npy")
+
+
+def test_npz_keeps_the_numbers_of_queries(tmp_path):
+    path = tmp_path / "queries.npz"
+    X, y = [np.zeros((2, 3)), np.ones((1, 3))], [[0, 1], [2]]
+    write_npz(path, X, y, qid=[70, 7])
+    back, grades, qid = read_npz_queries(path)
+    assert qid.tolist() == [70, 7] and qid.dtype == np.int64
+    assert [part.tolist() for part in grades] == y and len(back) == 2
+    assert len(read_npz(path)) == 2
+    write_npz(path, X, y)
+    assert read_npz_queries(path)[2] is None
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"offsets": [0, 2, 3], "qid": [1]}, "qid must have a number of its own for each sequence"),
+        ({"offsets": [0, 2, 3], "qid": [1, 1]}, "qid must have a number of its own"),
+        ({"offsets": [0, 2, 3], "qid": [[1], [2]]}, "qid must have a number of its own"),
+        ({"qid": [1, 2, 3]}, "qid must have a number of its own"),
+        ({"offsets": [0, 2, 3], "qid": [0.5, 1.0]}, "qid.npy: it holds"),
+        ({"offsets": [0, 2, 3], "qid": np.array([1, 2**64 - 1], dtype=np.uint64)}, "beyond int64"),
+    ],
+)
+def test_numbers_of_queries_are_checked(tmp_path, arrays, message):
+    path = tmp_path / "bad.npz"
+    np.savez(path, X=np.ones((3, 2)), y=np.zeros(3), **arrays)
+    with pytest.raises(ValueError, match=message):
+        read_npz(path)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin.io import atomic_write, conll_width, read_any, read_conll, write_conll
+from maxmargin.io import atomic_write, conll_width, file_format, read_conll, write_conll
 from maxmargin.io.files import numbered_lines
 
 TEXT = "the DT B-NP\ncat NN I-NP\n\nwhy WRB O\n"
@@ -182,15 +182,13 @@ def test_a_failed_write_leaves_nothing(tmp_path):
         pass
 
 
-def test_read_any_by_extension(tmp_path):
+def test_tabs_in_a_gzipped_file(tmp_path):
     path = tmp_path / "a.tsv.gz"
     with gzip.open(path, "wb") as file:
         file.write(b"New York\tB\n")
-    data = read_any(path)
-    assert (data.format, data.X, data.y) == ("conll", [[("New York",)]], [["B"]])
-    assert data.is_sequence and data.columns == ("w",)
-    assert read_any(path, tag_column=None).y is None
+    data = read_conll(path, separator="\t")
+    assert (data.sentences, data.tags, data.columns) == ([[("New York",)]], [["B"]], ("w",))
+    assert read_conll(path, separator="\t", tag_column=None).tags is None
+    assert file_format(path) == "conll"
     with pytest.raises(ValueError, match=r"extension '\.xls' names no format\. There are: \.conll"):
-        read_any(tmp_path / "a.xls")
-    with pytest.raises(ValueError, match="format='xml' is unknown"):
-        read_any(path, format="xml")
+        file_format(tmp_path / "a.xls")

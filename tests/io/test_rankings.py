@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import random as random_sparse
 
-from maxmargin.io import RankingData, read_any, read_rankings, read_svmlight, write_svmlight
+from maxmargin.io import RankingData, read_rankings, read_svmlight, write_svmlight
 
 LETOR = """# first line
 2 qid:3 1:.5 2:0 4:-1e2 #docid = GX001
@@ -41,9 +41,7 @@ def test_round_trip(tmp_path, rng, name, zero_based):
     back = read_rankings(path, n_features=7, zero_based=zero_based)
     assert np.allclose(back.X.toarray(), X.toarray(), rtol=1e-15, atol=0)
     assert (back.grades == grades).all() and (back.qid == qid).all()
-    data = read_any(path, "ranking", n_features=7, zero_based=zero_based)
-    assert data.format == "ranking" and not data.is_sequence
-    assert (data.y == grades).all() and (data.qid == qid).all() and data.X.shape == (40, 7)
+    assert back.X.shape == (40, 7)
     # The same file without its queries.
     assert (read_svmlight(path, n_features=7, zero_based=zero_based)[1] == grades).all()
 
@@ -116,5 +114,3 @@ def test_broken_gzip_is_named(tmp_path):
     path.write_bytes(gzip.compress(b"1 qid:1 1:1\n" * 1000)[:-12])
     with pytest.raises(ValueError, match=r"cut.txt.gz, after line \d+: broken gzip"):
         read_rankings(path)
-    with pytest.raises(ValueError, match=r"There are: conll, svmlight, npz, arff, ranking\."):
-        read_any(path, "letor")

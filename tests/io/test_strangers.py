@@ -16,7 +16,7 @@ import pytest
 from maxmargin.io import (
     FeatureTemplate,
     atomic_write,
-    read_any,
+    file_format,
     read_arff,
     read_conll,
     read_label_list,
@@ -340,9 +340,8 @@ def test_long_lines_of_conll(tmp_path):
     ids=range(12),
 )
 def test_bytes_that_are_no_text(tmp_path, content, message):
-    for read in (read_conll, read_any):
-        found = refused(read, tmp_path / "bad.conll", content)
-        assert found.startswith(message), found
+    found = refused(read_conll, tmp_path / "bad.conll", content)
+    assert found.startswith(message), found
 
 
 def test_other_ends_of_lines(tmp_path):
@@ -438,7 +437,7 @@ def test_paths_that_are_no_files(tmp_path, read):
 
 def test_unknown_extensions_name_the_way_out():
     with pytest.raises(ValueError, match=r"a\.data: the extension '\.data' .*--format"):
-        read_any("a.data")
+        file_format("a.data")
 
 
 def pipe(path, content):

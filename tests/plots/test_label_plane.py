@@ -27,6 +27,7 @@ from maxmargin.core.contract import (
     workspace,
 )
 from maxmargin.costs import CostMatrix
+from maxmargin.inputs.request import Request
 from maxmargin.look.example import example_problem, trace_example
 from maxmargin.look.points import label_points, upper_right
 from maxmargin.look.scene import make_scene
@@ -69,7 +70,7 @@ def random_clouds(rng, n, sizes=(1, 9)):
 
 def as_fitted(model, X, Y, seed=0, size=0.3):
     """Return an estimator with random weights, as if these had been learnt: nothing compiles."""
-    training = model._encode(X, Y, reset=True)
+    training = model._encode(Request(X, Y), reset=True)
     w = np.random.default_rng(seed).normal(scale=size, size=int(n_weights(training.data)))
     model.result_ = SimpleNamespace(w=w)
     return model
@@ -180,8 +181,8 @@ def test_a_trace_knows_the_slack(rng):
 
 
 def test_the_line_of_an_oracle_that_only_bounds_is_the_bound(monkeypatch, rng):
-    def inexact(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-        maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+    def inexact(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+        maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
         h = margin_error(data, i, theta, outputs, at)
         g = output_cost(data, cost, i, outputs, at)
         return score_scale * h + cost_scale * g + 0.25 * (score_scale + cost_scale)
@@ -222,7 +223,8 @@ def test_the_trace_of_an_example_has_its_loss(kind, search):
 
 def listed_points(problem, w):
     """(h, g) of all outputs, by the lists of maxmargin.testing."""
-    data, theta = problem.view.data, workspace(problem.view.data)
+    data = problem.view.data
+    theta, _ = workspace(data)
     potentials(data, 0, w, 1.0, theta)
     return np.array(
         [

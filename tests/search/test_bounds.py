@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin import ConvexHull, MultilabelSVM
+from maxmargin import MultilabelSVM
 from maxmargin.costs import Hamming, tabulate
 from maxmargin.datasets import make_label_sets
-from maxmargin.search import Angular
+from maxmargin.search import Angular, ConvexHull
 from maxmargin.structures import labels_data
 from maxmargin.surrogates import SlackRescaling
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 EDGES = [(a, b) for a in range(5) for b in range(a + 1, 5)]
 
@@ -31,9 +31,9 @@ def test_a_time_limit_that_strikes_leaves_a_bound(search):
         oracle_time_limit=1e-7, tol=0.3, max_iter=3, random_state=0,
     ).fit(X, Y)  # fmt: skip
     result = model.result_
-    data = labels_data(X, Y, EDGES, inference="listed")
-    exact = Training(
-        data, tabulate(Hamming(), data, range(5)), len(X), np.ones(len(X)),
+    exact = Task(
+        labels_data(X, Y, EDGES, inference="listed"),
+        tabulate(Hamming(), labels_data(X, Y), range(5)), len(X), np.ones(len(X)),
     ).problem(SlackRescaling(), 1.0 / len(X), compile=False)  # fmt: skip
     assert result.primal >= exact.primal(result.w) - 1e-9
     assert result.search_gap > 0.0 and result.status != "converged"
@@ -63,7 +63,7 @@ def test_angular_over_linear_programmes_is_right_or_says_what_is_left():
     X, Y = rng.normal(size=(n, 3)), rng.integers(2, size=(n, 5))
     cost, surrogate = tabulate(Hamming(), labels_data(X, Y), range(5)), SlackRescaling()
     problems = [
-        Training(labels_data(X, Y, EDGES, inference=kind), cost, n, np.ones(n)).problem(
+        Task(labels_data(X, Y, EDGES, inference=kind), cost, n, np.ones(n)).problem(
             surrogate, 0.1, search=search, compile=False
         )
         for kind, search in (

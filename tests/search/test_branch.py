@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import StructuredSVM
-from maxmargin.core.contract import oracles, psi
+from maxmargin.core.contract import capabilities, psi
 from maxmargin.core.problem import Problem
 from maxmargin.search import ConvexHull
 from maxmargin.search.choose import bind_search
@@ -144,8 +144,8 @@ def test_a_trace_has_the_queries_of_branches():
 
 def test_oracles_are_named_by_what_the_structure_has():
     X, Y = matchings(1, 3, seed=0)
-    assert "forbid" in oracles(UserData(BranchingMatching(), X, Y), OwnCost())
-    assert "forbid" not in oracles(UserData(Matching(), X, Y), OwnCost())
+    assert "forbid" in capabilities(UserData(BranchingMatching(), X, Y), OwnCost())
+    assert "forbid" not in capabilities(UserData(Matching(), X, Y), OwnCost())
     with pytest.raises(ValueError, match="needs the oracle 'forbid', which Matching does not have"):
         problem_of(Matching(), X, Y, SlackRescaling(), ConvexHull(fallback="forbid"))
 

@@ -66,7 +66,7 @@ def _output_cost(data, cost, i, outputs, at):
 
 
 @implements(maximize_bounded, CloudData, LooseCost)
-def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     first, last = data.starts[i], data.starts[i + 1]
     values = score_scale * (theta[: last - first] - theta[0])
     values = values + cost_scale * cost.inner.g[first:last]
@@ -150,7 +150,7 @@ def _truths(data):
 
 @implements(workspace, Polygons)
 def _workspace(data):
-    return np.zeros(1)
+    return np.zeros(1), ()
 
 
 @implements(output_size, Polygons)
@@ -179,7 +179,7 @@ def _own_cost(data, cost, i, outputs, at):
 
 
 @implements(maximize, Polygons, OwnG)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     outputs[at] = max(data.corners[i], key=lambda y: score_scale * y[0] + cost_scale * y[1])
 
 
@@ -191,7 +191,9 @@ def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
 
 
 @implements(constrained, Polygons, OwnG)
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
     # A linear programme in the plane: corners within the angle, and edges where they cross its
     # rays. It cannot tell < from <=.
     found = []

@@ -7,7 +7,8 @@ import pytest
 
 from maxmargin.solvers import BlockFrankWolfe, run
 from maxmargin.solvers.blocks import bcfw
-from maxmargin.solvers.blocks.dual import ALPHA, OFFSET, SLOPE, dual_value, primal_weights
+from maxmargin.solvers.blocks.arena import ALPHA, OFFSET, SLOPE
+from maxmargin.solvers.blocks.dual import dual_value, primal_weights
 from tests.helpers import tiny_chain, tiny_multiclass
 
 # Classes dense and chains sparse throughout: a pass is compiled anew for every other pair.
@@ -47,11 +48,11 @@ def check_blocks(tiny, problem, state):
         assert (planes[:, ALPHA] >= 0.0).all()
         assert planes[:, ALPHA].sum() == pytest.approx(1.0, abs=1e-12)
         assert (planes[:, SLOPE] == 1.0).all()
-        for p, (alpha, _, offset, _) in enumerate(planes):
-            size = problem.sizes[i]
-            at = blocks.place[i] + p * size
+        for p, (alpha, _, offset, _, cost, _) in enumerate(planes):
+            at, size = blocks.spans[blocks.start[i] + p]
             row = output_row(tiny, i, blocks.outputs[at : at + size])
             assert offset == pytest.approx(tiny.costs[i][row], abs=1e-12)
+            assert cost == tiny.costs[i][row]
             w += tiny.weight[i] / (problem.lam * n) * alpha * tiny.differences[i][row]
             linear += tiny.weight[i] / n * alpha * offset
     # Blocks may cancel: rounding is that of one block, not of their sum.

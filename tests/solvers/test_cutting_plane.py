@@ -8,11 +8,11 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.solvers.test_bcfw import check_blocks
 
 from maxmargin.solvers import NSlack, OneSlack, run
 from maxmargin.solvers.cutting import one_slack, planes
 from tests.helpers import tiny_chain, tiny_multiclass
+from tests.solvers.test_bcfw import check_blocks
 
 TINY = {
     "classes": tiny_multiclass(),

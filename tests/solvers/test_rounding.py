@@ -16,7 +16,7 @@ from maxmargin.costs import CostMatrix, Hamming
 from maxmargin.inference import chain, classes
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import SDCA, BlockFrankWolfe, NSlack, OneSlack, run
-from maxmargin.solvers.blocks.dual import ALPHA
+from maxmargin.solvers.blocks.arena import ALPHA, AT
 from maxmargin.solvers.result import STATUSES
 from maxmargin.structures import multiclass_data
 from maxmargin.surrogates import MarginRescaling
@@ -89,7 +89,7 @@ def coefficients(solver: Any, state: Any) -> list[dict[int, float]]:
     blocks = state.blocks
     return [
         {
-            int(blocks.outputs[blocks.place[i] + p]): float(blocks.planes[start + p, ALPHA])
+            int(blocks.outputs[blocks.spans[start + p, AT]]): float(blocks.planes[start + p, ALPHA])
             for p in range(1, blocks.count[i])
         }
         for i, start in enumerate(blocks.start[:-1])
@@ -197,8 +197,10 @@ def test_normalised_features_do_not_overflow(normalize):
     y, qid = rng.integers(3, size=12), np.repeat([0, 1], 6)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        large = RankingSVM(normalize=normalize, random_state=0).fit(1.7e308 * small, y, qid=qid)
-    same = RankingSVM(normalize=normalize, random_state=0).fit(small, y, qid=qid)
+        large = RankingSVM(normalize_queries=normalize, random_state=0).fit(
+            1.7e308 * small, y, qid=qid
+        )
+    same = RankingSVM(normalize_queries=normalize, random_state=0).fit(small, y, qid=qid)
     assert large.result_.status == "converged" and large.coef_.any()
     room = large.result_.gap + same.result_.gap
     assert abs(large.result_.primal - same.result_.primal) <= room + 1e-9

@@ -16,8 +16,9 @@ from maxmargin.core.problem import Problem
 from maxmargin.costs import Hamming
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import BlockFrankWolfe, NSlack, run
+from maxmargin.solvers.blocks.arena import ALPHA, in_use
 from maxmargin.solvers.blocks.bcfw import MOST_VISITS, _at_most
-from maxmargin.solvers.blocks.dual import ALPHA, in_use, primal_weights
+from maxmargin.solvers.blocks.dual import primal_weights
 from maxmargin.structures import chain_data, chain_layout, multiclass_data
 from maxmargin.structures.user.data import UserData
 from maxmargin.surrogates import MarginRescaling

@@ -33,7 +33,7 @@ from maxmargin.surrogates import (
 )
 from maxmargin.testing import check_solver, check_structure, optimum
 from maxmargin.testing.tiny import tiny_data
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 from tests.helpers import tiny_multiclass
 
 DIRECT = Direct(1.0, 1.0)
@@ -255,7 +255,7 @@ def bent_problem(
     cost = CostMatrix(scale * prices).tabulate("positions", classes, np.ones(n))
     psi = SURROGATES[surrogate] if isinstance(surrogate, str) else surrogate
     weight = rng.choice([0.0, 0.5, 1.0, 4.0], size=n) if weighted else np.ones(n)
-    return Training(data, cost, n, weight).problem(psi, lam, **options)
+    return Task(data, cost, n, weight).problem(psi, lam, **options)
 
 
 def check_planes(problem, state):
@@ -363,7 +363,7 @@ def test_costs_of_zero_and_one_make_slack_rescaling_margin_rescaling():
     data, cost = problem.view.data, problem.view.cost
     ends = []
     for surrogate in (MarginRescaling(), SlackRescaling(), BetaScaling(0.5)):
-        same = Training(data, cost, 15, np.ones(15)).problem(surrogate, 0.05, compile=False)
+        same = Task(data, cost, 15, np.ones(15)).problem(surrogate, 0.05, compile=False)
         result, state = run(same, SDCA(), rng=np.random.default_rng(0), tol=1e-6)
         assert not state.has_planes
         ends.append(result)

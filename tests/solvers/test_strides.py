@@ -73,7 +73,7 @@ def test_the_number_of_calls_changes_no_bit(solver, monkeypatch):
 @pytest.mark.parametrize("n_looks", [2, 5, 11, 30])
 def test_time_is_up_between_two_calls(solver, compile, n_looks, monkeypatch):
     monkeypatch.setattr(problem_module, "STRIDE", 2)
-    monkeypatch.setattr(importlib.import_module("maxmargin.solvers.run"), "time", Clock())
+    monkeypatch.setattr(importlib.import_module("maxmargin.solvers.loop"), "time", Clock())
     problem = TINY.problem(0.05, compile=compile)
     result, state = train(solver, problem, max_iter=50, time_budget=float(n_looks))
     # Every look at the clock takes a second: the run ends at that very look.
@@ -162,7 +162,7 @@ def test_scattered_products_are_those_of_pairs(bias, sparse, rng):
     few[::9] = (few[::9] + 1) % K  # so few wrong that they are taken in pairs
     products = {}
     for name, room in (("pairs", np.zeros(0)), ("scattered", spare)):
-        theta = workspace(data)
+        theta, _ = workspace(data)
         products[name] = []
         for y in (*ys, few):
             difference_potentials(data, 0, y, 0, room, theta)

@@ -53,9 +53,9 @@ def _one_sequence(rng, length=3, n_labels=3):
     labels = rng.integers(0, n_labels, length)
     data = chain_data(X, [0, length], labels, layout)
     w = rng.integers(-1, 2, layout.n_rows * n_labels).astype(float)
-    theta = workspace(data)
+    theta, room = workspace(data)
     potentials(data, 0, w, 1.0, theta)
-    return data, theta
+    return data, theta, room
 
 
 @pytest.mark.parametrize("scales", [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (2.0, 5.0)])
@@ -64,9 +64,9 @@ def test_oracle_finds_the_best_of_score_and_cost(rng, scales):
     cost = WholeCost(np.array([1.5]))
     wrong = 0
     for _ in range(60):
-        data, theta = _one_sequence(rng)
+        data, theta, room = _one_sequence(rng)
         found = np.zeros(3, dtype=np.int32)
-        maximize(data, cost, 0, theta, score_scale, cost_scale, found, 0)
+        maximize(data, cost, 0, theta, room, score_scale, cost_scale, found, 0)
         values = [
             score_scale * margin_error(data, 0, theta, y, 0)
             + cost_scale * output_cost(data, cost, 0, y, 0)
@@ -83,13 +83,13 @@ def test_ties_do_not_favour_the_truth():
     # At w = 0 all labellings tie: an oracle that then named the truth would make every fit perfect.
     layout = chain_layout(1, 2)
     data = chain_data(np.ones((3, 1)), [0, 3], [1, 0, 1], layout)
-    theta = workspace(data)
+    theta, room = workspace(data)
     potentials(data, 0, np.zeros(layout.n_rows * 2), 1.0, theta)
     found = np.zeros(3, dtype=np.int32)
-    maximize(data, WholeCost(np.ones(1)), 0, theta, 1.0, 0.0, found, 0)
+    maximize(data, WholeCost(np.ones(1)), 0, theta, room, 1.0, 0.0, found, 0)
     assert found.tolist() == [0, 0, 0]
     data = data._replace(labels=np.array([0, 0, 0], dtype=np.int32))
-    maximize(data, WholeCost(np.ones(1)), 0, theta, 1.0, 0.0, found, 0)
+    maximize(data, WholeCost(np.ones(1)), 0, theta, room, 1.0, 0.0, found, 0)
     assert found.tolist() == [0, 0, 0]
 
 

@@ -45,7 +45,7 @@ from maxmargin.structures.user.data import Box
 from maxmargin.surrogates import MarginRescaling, MicroF1, SlackRescaling
 from maxmargin.testing import all_outputs, optimum
 from maxmargin.testing.outputs import ENUMERATORS
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -118,9 +118,9 @@ def case(inference, name, seed, **options):
     cost = tables(name, data)
     if not fits(data, cost):
         return None
-    theta = generic.workspace(data)
+    theta, room = generic.workspace(data)
     potentials(data, 1, w, 1.0, theta)
-    return data, cost, theta, listed(data, 1)
+    return data, cost, theta, room, listed(data, 1)
 
 
 # -- features, by the dense joint feature vector ---------------------------------------------------
@@ -155,12 +155,12 @@ def fractional_outputs(data, cost, i, rng, n=6):
     cells = generic.truths(data).dtype
     found = []
     for _ in range(n):
-        theta = generic.workspace(data)
+        theta, room = generic.workspace(data)
         w = 3.0 * rng.normal(size=int(generic.n_weights(data)))
         w[-len(data.graph.edges) :] *= 3.0
         potentials(data, i, w, 1.0, theta)
         y = np.zeros(size, dtype=cells)
-        maximize(data, cost, i, theta, 1.0, 1.0, y, 0)
+        maximize(data, cost, i, theta, room, 1.0, 1.0, y, 0)
         found.append(y)
     for share in (0.25, 0.7, 0.0, 1.0):
         left, right = (found[k] for k in rng.integers(n, size=2))
@@ -189,13 +189,13 @@ def test_features_scores_and_products_are_those_of_the_definition(inference, spa
         for y, row in zip(rows, added, strict=True):
             generic.add_difference(data, 1, y, 0, 1.0, row)
         assert added == pytest.approx(psi, abs=1e-12)
-        theta = generic.workspace(data)
+        theta, _ = generic.workspace(data)
         potentials(data, 1, w, 1.5, theta)
         errors = [margin_error(data, 1, theta, y, 0) for y in rows]
         assert errors == pytest.approx(-1.5 * psi @ w, abs=1e-12)
         products = psi @ psi.T
         spare = np.zeros(len(w))
-        default = generic.workspace(data)
+        default, _ = generic.workspace(data)
         for k, y in enumerate(rows):
             generic.difference_potentials(data, 1, y, 0, np.zeros(0), theta)
             errors = [margin_error(data, 1, theta, z, 0) for z in rows]
@@ -219,11 +219,11 @@ def test_the_best_output_is_the_best_of_all(inference, name, ties):
         made = case(inference, name, seed, ties=ties)
         if made is None:
             return  # refused, see below
-        data, cost, theta, rows = made
+        data, cost, theta, room, rows = made
         h, g = criteria(data, cost, 1, theta, rows)
         y = np.zeros(data.n_labels, dtype=np.int32)
         for score_scale, cost_scale in SCALES:
-            maximize(data, cost, 1, theta, score_scale, cost_scale, y, 0)
+            maximize(data, cost, 1, theta, room, score_scale, cost_scale, y, 0)
             found = int(np.flatnonzero((rows == y).all(axis=1))[0])
             values = score_scale * h + cost_scale * g
             assert values[found] == pytest.approx(values.max(), abs=1e-9)
@@ -243,12 +243,14 @@ def test_the_bound_of_a_search_holds(name):
         data, w = make("pairwise", m=4, seed=seed, edges=edges, missing=0.1)
         w[-6:] = -3.0 * np.abs(w[-6:])
         cost = tables(name, data)
-        theta = generic.workspace(data)
+        theta, room = generic.workspace(data)
         potentials(data, 1, w, 1.0, theta)
         h, g = criteria(data, cost, 1, theta, listed(data, 1))
         y = np.zeros(4, dtype=np.int32)
         for score_scale, cost_scale in SCALES:
-            bound = generic.maximize_bounded(data, cost, 1, theta, score_scale, cost_scale, y, 0)
+            bound = generic.maximize_bounded(
+                data, cost, 1, theta, room, score_scale, cost_scale, y, 0
+            )
             found = criteria(data, cost, 1, theta, [y])
             best = (score_scale * h + cost_scale * g).max()
             value = float(score_scale * found[0][0] + cost_scale * found[1][0])
@@ -263,11 +265,11 @@ def test_attractive_edges_leave_nothing_open():
         n_edges = len(data.graph.edges)
         w[len(w) - n_edges :] = np.abs(w[len(w) - n_edges :])
         cost = tables("hamming", data)
-        theta = generic.workspace(data)
+        theta, room = generic.workspace(data)
         potentials(data, 1, w, 1.0, theta)
         h, g = criteria(data, cost, 1, theta, listed(data, 1))
         y = np.zeros(4, dtype=np.int32)
-        bound = generic.maximize_bounded(data, cost, 1, theta, 1.0, 1.0, y, 0)
+        bound = generic.maximize_bounded(data, cost, 1, theta, room, 1.0, 1.0, y, 0)
         assert bound == pytest.approx((h + g).max(), abs=1e-9)
 
 
@@ -278,10 +280,10 @@ def test_a_program_that_runs_out_of_time_says_by_how_much(rng):
     data = labels_data(np.ones((1, 1)), Y, edges, inference="program", time_limit=0.02)
     w = rng.normal(size=int(generic.n_weights(data)))
     cost = tabulate(Hamming(), data, range(m))
-    theta = generic.workspace(data)
+    theta, room = generic.workspace(data)
     potentials(data, 0, w, 1.0, theta)
     y = np.zeros(m, dtype=np.int32)
-    bound = generic.maximize_bounded(data, cost, 0, theta, 1.0, 1.0, y, 0)
+    bound = generic.maximize_bounded(data, cost, 0, theta, room, 1.0, 1.0, y, 0)
     h, g = criteria(data, cost, 0, theta, [y])
     assert set(y.tolist()) <= {0, 1}
     assert bound > h[0] + g[0] + 1e-3
@@ -296,14 +298,16 @@ def test_a_program_that_runs_out_of_time_says_by_how_much(rng):
 def test_the_k_best_are_the_k_best_of_all(inference, name, ties):
     for seed in range(2 if inference == "program" else 15):
         made = case(inference, name, seed, ties=ties)
-        if made is None or "k_best" not in generic.oracles(made[0], made[1]):
+        if made is None or "k_best" not in generic.capabilities(made[0], made[1]):
             return
-        data, cost, theta, rows = made
+        data, cost, theta, room, rows = made
         h, g = criteria(data, cost, 1, theta, rows)
-        room = generic.k_best_room(data, cost, 20)
+        own = generic.k_best_room(data, cost, 20)
         for k, (score_scale, cost_scale) in itertools.product((1, 2, 5, 20), SCALES[:2]):
             cells = np.full(20 * data.n_labels, -7, dtype=np.int32)
-            count = generic.k_best(data, cost, 1, theta, score_scale, cost_scale, k, room, cells, 0)
+            count = generic.k_best(
+                data, cost, 1, theta, room, score_scale, cost_scale, k, own, cells, 0
+            )
             assert count == min(k, len(rows))
             found = cells[: count * data.n_labels].reshape(count, -1)
             assert len(np.unique(found, axis=0)) == count
@@ -320,13 +324,13 @@ def test_the_k_best_are_the_k_best_of_all(inference, name, ties):
 def test_profiles_hold_the_best_of_every_cost(inference, name, ties):
     for seed in range(20):
         made = case(inference, name, seed, ties=ties)
-        if made is None or "profile" not in generic.oracles(made[0], made[1]):
+        if made is None or "profile" not in generic.capabilities(made[0], made[1]):
             return
-        data, cost, theta, rows = made
+        data, cost, theta, room, rows = made
         all_h, all_g = criteria(data, cost, 1, theta, rows)
         h, g = np.full((2, generic.profile_levels(data, cost)), np.nan)
-        room = generic.profile_room(data, cost)
-        n_levels = generic.profile(data, cost, 1, theta, room, h, g)
+        own = generic.profile_room(data, cost)
+        n_levels = generic.profile(data, cost, 1, theta, room, own, h, g)
         h, g = h[:n_levels], g[:n_levels]
         there = h > -np.inf
         # Whatever increases with h has its maximum among the levels.
@@ -335,21 +339,45 @@ def test_profiles_hold_the_best_of_every_cost(inference, name, ties):
             assert h[there & (np.abs(g - price) < 1e-6)].max() == pytest.approx(top, abs=1e-9)
         y = np.zeros(data.n_labels, dtype=np.int32)
         for level in np.flatnonzero(there):
-            generic.profile_output(data, cost, 1, theta, room, level, y, 0)
+            generic.profile_output(data, cost, 1, theta, room, own, level, y, 0)
             assert (rows == y).all(axis=1).any()
             found_h, found_g = criteria(data, cost, 1, theta, [y])
             assert found_h[0] == pytest.approx(h[level], abs=1e-9)
             assert found_g[0] == pytest.approx(g[level], abs=1e-9)
 
 
+def test_the_list_is_made_anew_for_a_cost_at_the_same_address():
+    """A cost that is gone leaves its address to the next, which may be worth something else."""
+    data, _ = make("listed", missing=0.0)
+    price = np.array([[1.0, 1.0], [9.0, 9.0], [2.0, 2.0]])
+    first = SwitchCost(price, np.zeros((0, 2)), np.zeros(2), np.ones(2))
+    theta, room = generic.workspace(data)
+    outputs = np.zeros(3, dtype=np.int32)
+
+    def worst(cost):
+        maximize(data, cost, 0, theta, room, 1.0, 1.0, outputs, 0)
+        return output_cost(data, cost, 0, outputs, 0)
+
+    potentials(data, 0, np.zeros(generic.n_weights(data)), 1.0, theta)
+    assert worst(first) == 12.0
+    # Shares its first array with the other; then another price lies where the first one lay.
+    assert worst(first._replace(scale=np.full(2, 3.0))) == 36.0
+    truth = data.labels[0].copy()
+    price[:, :] = [[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]]
+    assert worst(first) == 2.0 and outputs[2] != truth[2]
+    # And one number may be a price of labels, of sets or of F1.
+    assert worst(WholeCost(np.full(2, 2.0))) == 2.0
+    assert (room.costs == np.where(np.arange(8) == truth @ [1, 2, 4], 0.0, 2.0)).all()
+
+
 def test_profiles_need_labels_of_one_price():
     for inference in ("independent", "tree"):
         data, _ = make(inference)
-        assert "profile" in generic.oracles(data, tables("hamming", data))
+        assert "profile" in generic.capabilities(data, tables("hamming", data))
         weighted = tabulate(ClassWeighted({0: 2.0}), data, [0, 1, 2])
         with pytest.raises(ValueError, match="some labels cost more than others"):
             generic.profile_levels(data, weighted)
-        assert "profile" not in generic.oracles(data, weighted)
+        assert "profile" not in generic.capabilities(data, weighted)
     # Where all sets are listed every one of them is a level.
     data, _ = make("listed")
     weighted = tabulate(ClassWeighted({0: 2.0}), data, [0, 1, 2])
@@ -362,9 +390,9 @@ def test_the_best_within_an_angle(inference, name, rng):
     n_found = n_none = 0
     for seed in range(3 if inference == "program" else 30):
         made = case(inference, name, seed, missing=0.1)
-        if made is None or "constrained" not in generic.oracles(made[0], made[1]):
+        if made is None or "constrained" not in generic.capabilities(made[0], made[1]):
             return
-        data, cost, theta, rows = made
+        data, cost, theta, room, rows = made
         h, g = criteria(data, cost, 1, theta, rows)
         slopes = np.append(np.unique((g / (1 + h))[1 + h > 0]), np.inf)
         y = np.zeros(data.n_labels, dtype=np.int32)
@@ -376,7 +404,7 @@ def test_the_best_within_an_angle(inference, name, rng):
             banned = rows[edge]
             mine = (1 + h > 0) & (slope > low) & (slope < high) & ~edge
             is_there = generic.constrained(
-                data, cost, 1, theta, tilt, low, high, is_closed,
+                data, cost, 1, theta, room, tilt, low, high, is_closed,
                 np.ascontiguousarray(banned).reshape(-1), len(banned), y, 0,
             )  # fmt: skip
             values = h + tilt * g if tilt < np.inf else g
@@ -415,9 +443,10 @@ def test_unknown_labels_are_as_if_they_were_not_there(inference, name, rng):
     small = np.concatenate([W[:, known].reshape(-1), pair[inside]])
     found = []
     for data, cost, weights in ((whole, costs[0], w), (part, costs[1], small)):
-        theta, y = generic.workspace(data), np.zeros(data.n_labels, dtype=np.int32)
+        theta, room = generic.workspace(data)
+        y = np.zeros(data.n_labels, dtype=np.int32)
         potentials(data, 0, weights, 1.0, theta)
-        maximize(data, cost, 0, theta, 1.0, 0.7, y, 0)
+        maximize(data, cost, 0, theta, room, 1.0, 0.7, y, 0)
         h, g = criteria(data, cost, 0, theta, [y])
         found.append((y, h[0], g[0]))
     assert found[0][0][1] == -1 and found[0][0][known].tolist() == found[1][0].tolist()
@@ -432,11 +461,11 @@ def test_an_example_of_which_nothing_is_known():
             cost = tables(name, data)
             if not fits(data, cost):
                 continue
-            theta = generic.workspace(data)
+            theta, room = generic.workspace(data)
             truth = generic.truths(data)
             potentials(data, 0, np.ones(int(generic.n_weights(data))), 1.0, theta)
             y = np.empty_like(truth)
-            maximize(data, cost, 0, theta, 1.0, 1.0, y, 0)
+            maximize(data, cost, 0, theta, room, 1.0, 1.0, y, 0)
             h, g = criteria(data, cost, 0, theta, [y])
             assert h[0] == 0.0 and g[0] == 0.0
             assert all(point(data, y).node == 0)
@@ -454,7 +483,7 @@ def test_the_relaxation_is_the_linear_programme(inference, name):
         data, w = make(inference, m=4, seed=seed, edges=edges, missing=0.1)
         w[-6:] *= 3.0
         cost = tables(name, data)
-        theta = generic.workspace(data)
+        theta, room = generic.workspace(data)
         potentials(data, 1, w, 1.0, theta)
         cells = listed(data, 1)
         h, g = criteria(data, cost, 1, theta, cells)
@@ -471,12 +500,14 @@ def test_the_relaxation_is_the_linear_programme(inference, name):
             assert (point(data, base).node == 0).all()
             pair = score_scale * theta.pair
             answer = LabelProgram(label_graph(4, edges), integral=False).solve(unary, pair)
-            maximize(data, cost, 1, theta, score_scale, cost_scale, y, 0)
+            maximize(data, cost, 1, theta, room, score_scale, cost_scale, y, 0)
             found_h, found_g = criteria(data, cost, 1, theta, [y])
             found = score_scale * found_h[0] + cost_scale * found_g[0]
             assert found == pytest.approx(answer.value + value[0], abs=1e-7)
             assert found >= value.max() - 1e-7
-            bound = generic.maximize_bounded(data, cost, 1, theta, score_scale, cost_scale, y, 0)
+            bound = generic.maximize_bounded(
+                data, cost, 1, theta, room, score_scale, cost_scale, y, 0
+            )
             assert bound == pytest.approx(found, abs=1e-9)
             node = point(data, y).node
             n_fractional += bool(((node > 0.1) & (node < 0.9)).any())
@@ -487,7 +518,7 @@ def test_the_relaxation_is_the_linear_programme(inference, name):
 def test_means_of_outputs_are_means_in_all_they_say(inference, rng):
     edges = list(itertools.combinations(range(5), 2))
     data, w = make(inference, m=5, seed=3, edges=edges)
-    theta = generic.workspace(data)
+    theta, _ = generic.workspace(data)
     potentials(data, 1, w, 1.0, theta)
     size, cells = generic.output_size(data, 1), generic.truths(data).dtype
     for name in ("hamming", "micro_f1"):
@@ -505,7 +536,7 @@ def test_means_of_outputs_are_means_in_all_they_say(inference, rng):
             for row, output in zip(psi, (left, right, y), strict=True):
                 generic.add_difference(data, 1, output, 0, 1.0, row)
             assert psi[2] == pytest.approx(weights @ psi[:2], abs=1e-7)
-    assert generic.is_relaxed(type(data)) and not generic.is_relaxed(TreeLabels)
+    assert "relaxed" in generic.capabilities(data, cost)
 
 
 def test_a_mean_of_means_is_refused():
@@ -531,10 +562,10 @@ def test_an_edge_has_its_own_bit():
     for (a, b), weight in zip(edges, w[2 * m :], strict=True):
         w[[m + a, m + b]] -= weight / 2  # no label knows what to do
     cost = tables("hamming", data)
-    theta = generic.workspace(data)
+    theta, room = generic.workspace(data)
     potentials(data, 0, w, 1.0, theta)
     y = np.zeros(generic.output_size(data, 0), dtype=np.int32)
-    maximize(data, cost, 0, theta, 1.0, 0.1, y, 0)
+    maximize(data, cost, 0, theta, room, 1.0, 0.1, y, 0)
     found = point(data, y)
     assert (found.node == 0.5).sum() > 5 and (found.edge[-20:] == 0.5).any()
     unary, pair = w[m : 2 * m] + 0.1, w[2 * m :]
@@ -691,9 +722,9 @@ def test_costs_that_are_not_of_label_sets_are_refused():
         tabulate(ClassWeighted({"c": 1.0}), data, ["a", "b"])
     with pytest.raises(ValueError, match="names has 1 labels but the examples have 2 each"):
         tabulate(Hamming(), data, ["a"])
-    training = Training(data, tabulate(ZeroOne(), data, ["a", "b"]), 1, np.ones(1))
+    task = Task(data, tabulate(ZeroOne(), data, ["a", "b"]), 1, np.ones(1))
     with pytest.raises(ValueError, match=r"MicroF1\(\) has a cost of its own, 1 - F1"):
-        training.problem(MicroF1(), 1.0)
+        task.problem(MicroF1(), 1.0)
     with pytest.raises(ValueError, match=r"ExampleF1 is no cost of classes and sequences.*matrix"):
         ExampleF1().tabulate("positions", np.arange(2), np.ones(1))
     assert ExampleF1(**ExampleF1().parameters()) == ExampleF1()
@@ -775,7 +806,7 @@ def test_corner_cases(inference, name, m, magnitude, n_columns, bias, seed):
     cost = tabulate(chosen, data, range(m))
     if not fits(data, cost):
         return
-    theta = generic.workspace(data)
+    theta, room = generic.workspace(data)
     rows = listed(data, 0)
     for w in (
         np.zeros(int(generic.n_weights(data))),
@@ -785,7 +816,7 @@ def test_corner_cases(inference, name, m, magnitude, n_columns, bias, seed):
         h, g = criteria(data, cost, 0, theta, rows)
         y = np.zeros(rows.shape[1], dtype=np.int32)
         for score_scale, cost_scale in (*SCALES, (0.0, 0.0)):
-            maximize(data, cost, 0, theta, score_scale, cost_scale, y, 0)
+            maximize(data, cost, 0, theta, room, score_scale, cost_scale, y, 0)
             found_h, found_g = criteria(data, cost, 0, theta, [y])
             values = score_scale * h + cost_scale * g
             slack = 1e-9 * (1.0 + np.abs(h).max())

@@ -61,6 +61,8 @@ def test_registered_structures_meet_the_contract(structure, features, cost):
     tiny = tiny_data(structure, features)
     if cost not in fitting_costs(structure):
         return  # refused, see test_contracts
+    if structure.endswith("_program") and features != "dense" and cost != "hamming":
+        return  # milliseconds a call, and Python code that does not depend on the features
     tables = tiny_tables(tiny, cost)
     # Compiled code differs by the types of features and cost: not all combinations need it.
     compile = features == "dense" or (structure, features, cost) in {
@@ -159,10 +161,11 @@ def test_ties_go_to_the_lowest_label(structure):
     data, sizes = tiny_data(structure)
     for cost in (Hamming(), ZeroOne()):
         tables = cost.tabulate("positions", np.arange(N_LABELS), sizes)
-        theta, y = workspace(data), np.zeros(sizes.max(), dtype=np.int32)
+        theta, room = workspace(data)
+        y = np.zeros(sizes.max(), dtype=np.int32)
         for i, size in enumerate(sizes):
             potentials(data, i, np.zeros(int(generic.n_weights(data))), 1.0, theta)
-            maximize(data, tables, i, theta, 1.0, 0.0, y, 0)
+            maximize(data, tables, i, theta, room, 1.0, 0.0, y, 0)
             assert y[:size].tolist() == [0] * size
 
 
@@ -204,21 +207,21 @@ def _wrong_gram(right, data, i, outputs, at, spare, theta):
     theta.scores[0, outputs[at]] *= 2.0
 
 
-def _always_zero(right, data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _always_zero(right, data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     outputs[at] = 0
 
 
-def _no_output(right, data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _no_output(right, data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     outputs[at] = 17
 
 
-def _writes_beyond(right, data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    right(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _writes_beyond(right, data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    right(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
     outputs[at + 1] = 0
 
 
-def _wanders(right, data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    right(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _wanders(right, data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    right(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
     if score_scale == cost_scale == 0.0:
         outputs[at] = at > 0
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from dataclasses import dataclass
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ from maxmargin.core.contract import conjugate, implements, order_value, psi, til
 from maxmargin.surrogates import (
     SURROGATES,
     BetaScaling,
+    BuiltinSurrogate,
     GeneralizedScaling,
     LogLoss,
     MarginRescaling,
@@ -31,6 +34,7 @@ from maxmargin.surrogates import (
     micro_f1,
     prob,
     slack,
+    switch,
 )
 from maxmargin.surrogates.erfc import erfcx, log_erfc
 from maxmargin.testing import check_surrogate
@@ -722,3 +726,54 @@ def _conjugate_low(surrogate, slope, g):
 def test_a_conjugate_that_lowers_the_dual_is_found():
     with pytest.raises(AssertionError, match=r"merged by the conjugate, at slope .* only"):
         check_surrogate(LowMerge())
+
+
+# -- the switch at run time ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [-1, 6, 1000])
+def test_an_unknown_kind_is_refused(kind):
+    unknown = BuiltinSurrogate(kind, 0.0, 0.0)
+    for function in (psi, conjugate, tilt, order_value):
+        with pytest.raises(ValueError, match="a kind that no module"):
+            function(unknown, 1.0, 2.0)
+    with pytest.raises(ValueError, match="a kind that no module"):
+        compiled(value_of)(unknown, 1.0, 2.0)
+
+
+def value_of(surrogate, h, g):
+    return psi(surrogate, h, g)[0]
+
+
+def module_of_a_surrogate(kind, **functions):
+    """Return a class whose module, made here, has a KIND and these functions."""
+    module = ModuleType(f"scratch_{kind}_{len(functions)}")
+    vars(module).update(KIND=kind, **functions)
+    return module, type("Scratch", (), {"__module__": module.__name__})
+
+
+def test_a_surrogate_in_the_registry_is_in_the_switch(monkeypatch):
+    functions = {name: getattr(slack, name) for name in switch.FUNCTIONS}
+    module, cls = module_of_a_surrogate(77, **functions)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    found = switch.kinds([*SURROGATES.values(), cls])
+    assert found == {**switch.KINDS, 77: module}
+    for name in switch.FUNCTIONS:
+        ours = switch.switch_between(found, name)
+        assert ours(77, 0.0, 0.0, 0.5, 2.0) == getattr(slack, name)(0.0, 0.0, 0.5, 2.0)
+        assert ours(margin.KIND, 0.0, 0.0, 0.5, 2.0) == getattr(margin, name)(0.0, 0.0, 0.5, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "error", "message"),
+    [
+        (slack.KIND, switch.FUNCTIONS, ValueError, r"scratch_1_4 is 1, that of .*\.slack"),
+        (77, ["psi", "tilt"], TypeError, "has a KIND but no conjugate, order_value"),
+        (7.0, switch.FUNCTIONS, TypeError, "must be an int, got 7.0"),
+    ],
+)
+def test_a_surrogate_that_the_switch_cannot_take(kind, names, error, message, monkeypatch):
+    module, cls = module_of_a_surrogate(kind, **{name: getattr(slack, name) for name in names})
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with pytest.raises(error, match=message):
+        switch.kinds([*SURROGATES.values(), cls])

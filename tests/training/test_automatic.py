@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 
 import maxmargin
-from maxmargin import (
-    ChainSVM,
-    MulticlassSVM,
-    MultilabelSVM,
-    OneSlack,
-    ProbLoss,
-    RankingSVM,
-    SarawagiGupta,
-    StructuredSVM,
-)
+from maxmargin import ChainSVM, MulticlassSVM, MultilabelSVM, RankingSVM, StructuredSVM
 from maxmargin.cli.commands.train import train
 from maxmargin.estimators.base import BaseSVM
-from maxmargin.solvers import SDCA, SGD, BlockFrankWolfe, NSlack, run
+from maxmargin.search import SarawagiGupta
+from maxmargin.solvers import SDCA, SGD, BlockFrankWolfe, NSlack, OneSlack, run
+from maxmargin.surrogates import ProbLoss
 from maxmargin.training.automatic import automatic_solver
 from maxmargin.training.partial import is_online
 from maxmargin.training.settings import check_settings
@@ -30,10 +23,6 @@ ESTIMATORS = [BaseSVM, ChainSVM, MulticlassSVM, MultilabelSVM, RankingSVM, Struc
 
 class Nothing:
     """A structure that offers what every structure must, and is never asked for it."""
-
-
-class Listed:
-    provides = frozenset({"listed"})
 
 
 @pytest.mark.parametrize("made", [*ESTIMATORS, train], ids=lambda made: made.__name__)
@@ -50,20 +39,42 @@ def test_everyone_has_the_same_defaults(made):
         (ChainSVM(surrogate="slack"), BlockFrankWolfe()),
         (MultilabelSVM(pairwise="full"), BlockFrankWolfe()),
         (MultilabelSVM(surrogate="micro_f1"), BlockFrankWolfe()),
-        (MulticlassSVM(), SDCA()),
-        (MulticlassSVM(surrogate="slack"), SDCA()),
+        (MulticlassSVM(), BlockFrankWolfe()),
         (MulticlassSVM(search=SarawagiGupta()), NSlack()),
         (MulticlassSVM(surrogate=ProbLoss(convex=False)), SGD()),
         (ChainSVM(surrogate=ProbLoss(convex=False)), SGD()),
         (RankingSVM(), OneSlack(inwards=True)),
         (StructuredSVM(Nothing()), BlockFrankWolfe()),
-        (StructuredSVM(Listed()), SDCA()),
     ],
     ids=lambda made: type(made).__name__,  # the same in every process, as no address is
 )
 def test_auto_takes_the_first_solver_that_fits(estimator, expected):
+    """Of what the data offer nothing is known yet."""
     assert automatic_solver(estimator) == expected
     assert check_settings(estimator).solver == expected
+
+
+LISTED = frozenset({"weighted", "listed"})
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        (MulticlassSVM(), SDCA()),
+        (MulticlassSVM(surrogate="slack"), SDCA()),
+        (MulticlassSVM(search=SarawagiGupta()), NSlack()),
+        (MulticlassSVM(surrogate=ProbLoss(convex=False)), SGD()),
+        (StructuredSVM(Nothing()), SDCA()),
+    ],
+    ids=lambda made: type(made).__name__,
+)
+def test_auto_lists_outputs_where_the_data_can(estimator, expected):
+    assert automatic_solver(estimator, LISTED) == expected
+
+
+def test_auto_is_settled_once_data_are_known():
+    X, y = np.eye(3), [0, 1, 2]
+    assert MulticlassSVM(random_state=0).fit(X, y).result_.solver == "sdca"
 
 
 def test_a_name_or_an_object_is_taken_as_it_is():
@@ -91,5 +102,5 @@ def test_a_model_keeps_auto_and_says_what_it_was(tmp_path):
 def test_auto_is_for_whole_data_sets():
     model = MulticlassSVM()
     assert not hasattr(model, "partial_fit")
-    with pytest.raises(AttributeError, match=r"'sdca'.*not online.*'sgd', 'perceptron'"):
+    with pytest.raises(AttributeError, match=r"'auto'.*not online.*'sgd', 'perceptron'"):
         is_online(model)

@@ -52,8 +52,8 @@ def test_fast_f1_is_that_of_the_metrics(sequences):
 
 def test_tags_are_scored_by_f1_and_patience_keeps_the_best():
     held_out = make_tags(1)
-    model = ChainSVM(patience=3, tol=0.0, max_iter=50, random_state=0)
-    model.fit(*make_tags(), eval_set=[held_out])
+    model = ChainSVM(tol=0.0, max_iter=50, random_state=0)
+    model.fit(*make_tags(), eval_set=[held_out], patience=3)
     scores = [record.validation_score for record in model.result_.history]
     assert model.result_.validation_measure == "chunk_f1"
     assert metrics.chunk_f1(held_out[1], model.predict(held_out[0])) == pytest.approx(max(scores))
@@ -64,7 +64,7 @@ def test_held_out_tags_that_training_never_saw_are_missed_segments():
     Y[0] = ["B-NEW"] * len(Y[0])
     model = ChainSVM(max_iter=3, random_state=0).fit(*make_tags(), eval_set=(X, Y))
     expected = metrics.chunk_f1(Y, model.predict(X))
-    model.set_params(patience=9).fit(*make_tags(), eval_set=(X, Y))
+    model.set_params().fit(*make_tags(), eval_set=(X, Y), patience=9)
     scores = [record.validation_score for record in model.result_.history]
     assert metrics.chunk_f1(Y, model.predict(X)) == pytest.approx(max(scores))
     assert 0.0 <= expected < 1.0
@@ -79,8 +79,8 @@ def test_held_out_tags_that_training_never_saw_are_missed_segments():
 def test_measures_of_sequences_by_name(name, as_function):
     X, Y = make_tags(1)
     metric = getattr(metrics, name)
-    model = ChainSVM(scoring=metric if as_function else name, patience=2, max_iter=4, tol=0.0)
-    model.set_params(random_state=0).fit(*make_tags(), eval_set=(X, Y))
+    model = ChainSVM(scoring=metric if as_function else name, max_iter=4, tol=0.0)
+    model.set_params(random_state=0).fit(*make_tags(), eval_set=(X, Y), patience=2)
     assert model.result_.validation_measure == name
     scores = [record.validation_score for record in model.result_.history]
     scheme = {"scheme": closest_scheme(Y).scheme} if name == "entity_f1" else {}
@@ -92,8 +92,8 @@ def test_measures_of_sequences_by_name(name, as_function):
 )
 def test_labels_that_are_no_tags_are_scored_by_score(cost, name):
     X, Y = make_tags(1, tags=["DT", "NN", "VB"])
-    model = ChainSVM(cost=cost, patience=2, max_iter=4, tol=0.0, random_state=0)
-    model.fit(*make_tags(tags=["DT", "NN", "VB"]), eval_set=(X, Y))
+    model = ChainSVM(cost=cost, max_iter=4, tol=0.0, random_state=0)
+    model.fit(*make_tags(tags=["DT", "NN", "VB"]), eval_set=(X, Y), patience=2)
     assert model.result_.validation_measure == name
     scores = [record.validation_score for record in model.result_.history]
     assert model.score(X, Y) == pytest.approx(max(scores))
@@ -117,8 +117,8 @@ def test_measures_of_label_sets_by_name(name):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     Y = (X @ rng.normal(size=(3, 3)) + rng.normal(size=(40, 3)) > 0).astype(int)
-    model = MultilabelSVM(scoring=name, patience=2, max_iter=4, tol=0.0, random_state=0)
-    model.fit(X[:30], Y[:30], eval_set=(X[30:], Y[30:]))
+    model = MultilabelSVM(scoring=name, max_iter=4, tol=0.0, random_state=0)
+    model.fit(X[:30], Y[:30], eval_set=(X[30:], Y[30:]), patience=2)
     scores = [record.validation_score for record in model.result_.history]
     assert model.result_.validation_measure == name
     assert getattr(metrics, name)(Y[30:], model.predict(X[30:])) == pytest.approx(max(scores))
@@ -142,8 +142,8 @@ def test_measures_of_rankings_by_name(scoring, name):
     X, qid = rng.normal(size=(40, 3)), np.repeat(np.arange(8), 5)
     y = np.tile([0, 1, 0, 2, 0], 8)
     held_out = (X[20:], y[20:], qid[20:] - 4)
-    model = RankingSVM(scoring=scoring, patience=2, max_iter=4, tol=0.0, random_state=0)
-    model.fit(X[:20], y[:20], qid=qid[:20], eval_set=[held_out])
+    model = RankingSVM(scoring=scoring, max_iter=4, tol=0.0, random_state=0)
+    model.fit(X[:20], y[:20], qid=qid[:20], eval_set=[held_out], patience=2)
     scores = [record.validation_score for record in model.result_.history]
     assert model.result_.validation_measure == name
     if scoring is by_hand:
@@ -209,7 +209,9 @@ def test_a_path_goes_by_the_measure_that_is_named():
 @pytest.mark.parametrize("normalize", ["maxabs", "standard"])
 def test_rows_that_lost_their_queries_are_noted(normalize, tmp_path):
     X, y, qid = rows_of_queries()
-    model = RankingSVM(normalize=normalize, max_iter=2, tol=0.9, random_state=0).fit(X, y, qid=qid)
+    model = RankingSVM(normalize_queries=normalize, max_iter=2, tol=0.9, random_state=0).fit(
+        X, y, qid=qid
+    )
     model.save(tmp_path / "a.mm")
     for known in (model, maxmargin.load(tmp_path / "a.mm")):
         with pytest.warns(UserWarning, match="X has no qid, so its 40 rows are taken as one query"):

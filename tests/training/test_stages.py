@@ -1,4 +1,4 @@
-"""RankingSVM(approximate=True): the master with rows, what is solved, and what is refused."""
+"""RankingSVM(two_stage=True): the master with rows, what is solved, and what is refused."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import maxmargin
 from maxmargin import Checkpoint, RankingSVM
 from maxmargin.core.problem import lam_from_C
 from maxmargin.costs import AveragePrecision
-from maxmargin.inputs.queries import Queried
+from maxmargin.inputs.request import Request
 from maxmargin.look.example import example_problem, trace_example
 from maxmargin.solvers import OneSlack
 from maxmargin.solvers.cutting.rows_qp import solve_with_rows
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing.exact import all_planes
+from maxmargin.training.settings import check_settings
 
 
 def minimum(P, q, A, b):
@@ -41,14 +42,18 @@ def draw(seed, n_queries=3, n_documents=6, n_features=3, shift=2.0):
 
 
 def ranker(**options):
-    given = {"C": 3.0, "cost": "ap", "tol": 1e-7, "approximate": True, "keep": 1.0}
-    return RankingSVM(**{**given, "normalize": None, "random_state": 0, **options})
+    given = {"C": 3.0, "cost": "ap", "tol": 1e-7, "two_stage": True, "easy_fraction": 1.0}
+    return RankingSVM(
+        **{**given, "normalize_queries": None, "steps": 0, "random_state": 0, **options}
+    )
 
 
 def reduced_problem(model, X, y):
-    training = model._encode(Queried(X), y, reset=True)
-    lam = lam_from_C(model.C, training.n_examples)
-    return training.problem(MarginRescaling(), lam)
+    """Return the problem of the second stage, and the rows that are held on their side."""
+    exact = model._encode(Request(X, y), reset=True)
+    settings, task = model._stage(check_settings(model), exact)
+    problem = task.problem(MarginRescaling(), lam_from_C(model.C, task.n_examples))
+    return problem, settings.solver.rows
 
 
 def margins_of(model, X, y):
@@ -99,16 +104,16 @@ def test_the_master_takes_twins_of_planes_and_rows():
 @pytest.mark.parametrize("shift", [2.0, 30.0])
 def test_the_reduced_problem_is_solved(seed, keep, shift):
     X, y = draw(seed, shift=shift)
-    model = ranker(keep=keep).fit(X, y)
+    model = ranker(easy_fraction=keep).fit(X, y)
     result = model.result_
-    problem = reduced_problem(model, X, y)
-    assert 0 < model.n_easy_ == len(problem.rows.sign)
+    problem, rows = reduced_problem(model, X, y)
+    assert 0 < model.n_easy_ == len(rows.sign)
     assert result.objective == "reduced" and result.solver == "one_slack"
     assert result.status == "converged" and result.relative_gap <= 1e-7
     # By a general solver: all planes of all queries, and all rows.
     planes, d, n = all_planes(problem), problem.n_weights, problem.n_examples
     block = np.searchsorted(planes.start, np.arange(len(planes.offsets)), side="right") - 1
-    z = np.array([problem.rows.signed(i) for i in range(model.n_easy_)])
+    z = np.array([rows.signed(i) for i in range(model.n_easy_)])
     A = np.block([[-planes.slopes, -np.eye(n)[block]], [-z, np.zeros((len(z), n))]])
     b = np.concatenate([-planes.offsets, -np.ones(len(z))])
     P, q = np.diag([problem.lam] * d + [0.0] * n), np.array([0.0] * d + [1.0] * n)
@@ -117,7 +122,7 @@ def test_the_reduced_problem_is_solved(seed, keep, shift):
     assert result.dual - 1e-8 <= optimum <= result.primal + 1e-8
     assert result.primal == pytest.approx(optimum, rel=1e-6)
     assert result.w == pytest.approx(best[:d], abs=1e-2)
-    assert problem.rows.margins(result.w).min() >= 1.0 - 1e-8
+    assert rows.margins(result.w).min() >= 1.0 - 1e-8
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -125,8 +130,8 @@ def test_easy_samples_are_those_that_the_svm_has_a_margin_of_one_for(seed):
     X, y = draw(seed, n_documents=9)
     rows, grades, C = np.vstack(X), np.concatenate(y), 3.0
     sign = np.where(grades > 0, 1.0, -1.0)
-    problem = reduced_problem(ranker(C=C), X, y)
-    w0 = problem.rows.start
+    _, hard = reduced_problem(ranker(C=C), X, y)
+    w0 = hard.start
     # The SVM, from a general solver: in every query both kinds weigh the same.
     weight = np.concatenate([np.where(g > 0, 0.5 / g.sum(), 0.5 / (1 - g).sum()) for g in y])
     n, d = rows.shape[0], rows.shape[1] + 1
@@ -140,31 +145,29 @@ def test_easy_samples_are_those_that_the_svm_has_a_margin_of_one_for(seed):
 
     assert objective(best[:d]) - 1e-9 <= objective(w0) <= 1.06 * objective(best[:d])
     # Up to rounding: support vectors have a margin of 1.
-    margins = np.sort(problem.rows.margins(w0))
+    margins = np.sort(hard.margins(w0))
     assert margins[0] >= 1.0
     assert (z @ w0 >= 1.0 + 1e-9).sum() <= len(margins) <= (z @ w0 >= 1.0 - 1e-9).sum()
     # A share of them: those with the largest margins. The others are ranked.
-    part = reduced_problem(ranker(C=C, keep=0.5), X, y)
-    assert np.sort(part.rows.margins(w0)) == pytest.approx(
-        margins[len(margins) - len(margins) // 2 :]
-    )
+    part, hard = reduced_problem(ranker(C=C, easy_fraction=0.5), X, y)
+    assert np.sort(hard.margins(w0)) == pytest.approx(margins[len(margins) - len(margins) // 2 :])
     assert part.sizes.sum() == n - len(margins) // 2
 
 
 def test_without_easy_samples_it_is_the_exact_problem():
     X, y = draw(0)
-    model, exact = ranker(C=1e-3).fit(X, y), ranker(C=1e-3, approximate=False).fit(X, y)
+    model, exact = ranker(C=1e-3).fit(X, y), ranker(C=1e-3, two_stage=False).fit(X, y)
     assert model.n_easy_ == 0 and model.result_.objective == "integral"
     assert model.result_.primal == pytest.approx(exact.result_.primal, rel=1e-6)
     assert model.coef_ == pytest.approx(exact.coef_, abs=1e-5)
     # So few are kept that none is.
-    assert ranker(keep=1e-6).fit(X, y).result_.objective == "integral"
+    assert ranker(easy_fraction=1e-6).fit(X, y).result_.objective == "integral"
 
 
 def test_queries_that_are_all_easy_keep_one_sample_that_costs_nothing():
     X, y = draw(0, n_queries=6, shift=30.0)
     model = ranker().fit(X, y)
-    problem = reduced_problem(model, X, y)
+    problem, _ = reduced_problem(model, X, y)
     assert (problem.sizes == 1).any() and problem.n_examples == 6
     alone = problem.sizes == 1
     assert problem.losses(np.ones(problem.n_weights))[0][alone] == pytest.approx(0.0)
@@ -221,20 +224,20 @@ def test_save_load_and_resume(tmp_path):
     assert again.result_.objective == "reduced"
     path = tmp_path / "run.mm"
     with pytest.warns(ConvergenceWarning):
-        ranker(max_iter=3, callbacks=[Checkpoint(path, every=1)]).fit(X, y)
+        ranker(max_iter=3).fit(X, y, callbacks=[Checkpoint(path, every=1)])
     resumed = ranker().fit(X, y, resume=path)
     assert np.array_equal(resumed.result_.w, model.result_.w)
-    with pytest.raises(ValueError, match=r"keep=1.0 there, 0.5 here"):
-        ranker(keep=0.5).fit(X, y, resume=path)
+    with pytest.raises(ValueError, match=r"easy_fraction=1.0 there, 0.5 here"):
+        ranker(easy_fraction=0.5).fit(X, y, resume=path)
 
 
 def test_eval_set_warm_start_and_grid_search():
     X, y = draw(4, n_queries=8, n_documents=8)
-    model = ranker(patience=2).fit(X[:6], y[:6], eval_set=(X[6:], y[6:]))
+    model = ranker().fit(X[:6], y[:6], eval_set=(X[6:], y[6:]), patience=2)
     assert model.result_.history[-1].validation_score <= 1.0
     warm = ranker(warm_start=True).fit(X, y)
     assert warm.fit(X, y).n_iter_ <= 2
-    search = GridSearchCV(ranker(tol=1e-2), {"keep": [0.25, 1.0]}, cv=2).fit(X, y)
+    search = GridSearchCV(ranker(tol=1e-2), {"easy_fraction": [0.25, 1.0]}, cv=2).fit(X, y)
     assert 0.5 < search.best_score_ <= 1.0
 
 
@@ -247,15 +250,19 @@ def test_threads_change_nothing():
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"cost": "ndcg"}, ValueError, r"approximate=True is for cost='ap', got NDCG"),
-        ({"cost": "auc"}, ValueError, r"approximate=True is for cost='ap', got AUC"),
+        ({"cost": "ndcg"}, ValueError, r"two_stage=True is for cost='ap', got NDCG"),
+        ({"cost": "auc"}, ValueError, r"two_stage=True is for cost='ap', got AUC"),
         ({"solver": "bcfw"}, ValueError, r"solver must be 'auto' or 'one_slack', got 'bcfw'"),
         ({"solver": OneSlack(radius=2.0)}, ValueError, r"got OneSlack\(radius=2.0, "),
         ({"surrogate": "slack"}, ValueError, r"is for surrogate='margin', got 'slack'"),
-        ({"keep": 0.0}, ValueError, r"keep must be a number > 0"),
-        ({"keep": 1.5}, ValueError, r"keep must be a number > 0 and at most 1, got 1.5"),
-        ({"keep": "half"}, TypeError, r"keep must be a number"),
-        ({"approximate": "yes"}, TypeError, r"approximate must be True or False, got 'yes'"),
+        ({"easy_fraction": 0.0}, ValueError, r"easy_fraction must be a number > 0"),
+        (
+            {"easy_fraction": 1.5},
+            ValueError,
+            r"easy_fraction must be a number > 0 and at most 1, got 1.5",
+        ),
+        ({"easy_fraction": "half"}, TypeError, r"easy_fraction must be a number"),
+        ({"two_stage": "yes"}, TypeError, r"two_stage must be True or False, got 'yes'"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, error, message):

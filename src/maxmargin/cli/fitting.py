@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from maxmargin.cli.models import Model
 from maxmargin.cli.progress import progress
 from maxmargin.cli.queries import (
     as_eval_set,
-    as_examples,
+    as_request,
     check_ranking,
     for_estimator,
     has_queries,
@@ -26,18 +27,21 @@ from maxmargin.cli.readers import Batch
 from maxmargin.cli.schemes import find_scheme
 
 
-def new_estimator(
-    kind: Kind, params: dict[str, Any], checkpoint: Path | None = None, every: int = 10
-) -> Any:
+def new_estimator(kind: Kind, params: dict[str, Any]) -> Any:
     """Return the estimator that a script would make; what was not given is left to it."""
     import maxmargin
     from maxmargin.training.settings import check_settings
 
     given = {name: value for name, value in params.items() if value is not None}
-    if given.get("normalize") == "none":
-        given["normalize"] = None
-    callbacks = None if checkpoint is None else [maxmargin.Checkpoint(checkpoint, every)]
-    estimator = getattr(maxmargin, kind.estimator)(**given, callbacks=callbacks)
+    if given.get("normalize_queries") == "none":
+        given["normalize_queries"] = None
+    learner = getattr(maxmargin, kind.estimator)
+    for option in ("missing", "zeros", "steps"):
+        if option in given and option not in learner._get_param_names():
+            raise ValueError(
+                f"--{option} is not for {kind.estimator}, which has no such parameter."
+            )
+    estimator = learner(**given)
     check_settings(estimator)  # before a long file is read
     if kind.has_queries:
         check_ranking(estimator)
@@ -88,8 +92,12 @@ def fit(
     resume: Path | None,
     quiet: bool,
     scheme: str | None = None,
+    *,
+    patience: int | None = None,
+    callbacks: Sequence[Any] = (),
 ) -> None:
     """Fit, with progress on stderr."""
+    from maxmargin.training.scoring import ABOUT_EVAL_SET
     from maxmargin.training.settings import resolve_solver
 
     if not quiet:
@@ -99,14 +107,23 @@ def fit(
             console.note(said)
     eval_set = None if held_out is None else as_eval_set(held_out)
     queries = {"qid": batch.qid} if has_queries(estimator) else {}
-    kept = estimator.callbacks
     every_pass = not resolve_solver(estimator._named_solver()).minimizes
     with progress(quiet, every_pass=every_pass) as shown:
-        estimator.callbacks = [*(kept or ()), *shown]
         try:
-            estimator.fit(batch.X, batch.y, eval_set=eval_set, resume=resume, **queries)
-        finally:
-            estimator.callbacks = kept
+            estimator.fit(
+                batch.X,
+                batch.y,
+                eval_set=eval_set,
+                patience=patience,
+                callbacks=[*callbacks, *shown],
+                resume=resume,
+                **queries,
+            )
+        except (TypeError, ValueError) as error:
+            if held_out is None or not str(error).startswith(ABOUT_EVAL_SET):
+                raise
+            said = str(error).removeprefix(ABOUT_EVAL_SET)
+            raise ValueError(f"--dev {held_out.path}: {said}") from error
 
 
 def _content(estimator: Any, batch: Batch) -> str:
@@ -133,7 +150,12 @@ def interruption(n_passes: int, model: Path | None, checkpoint: Path | None) -> 
 
 
 def report(
-    model: Model, batch: Batch, held_out: Batch | None, path: Path | None, as_json: bool
+    model: Model,
+    batch: Batch,
+    held_out: Batch | None,
+    path: Path | None,
+    as_json: bool,
+    patience: int | None = None,
 ) -> None:
     """Print what was learnt."""
     from maxmargin.training.scoring import measure_for, measure_title
@@ -143,11 +165,11 @@ def report(
     if held_out is not None:
         guess = predict_batch(estimator, held_out)
         found = measure(held_out, guess, estimator, scheme_of(model, held_out))
-        score = measure_for(estimator, *as_examples(held_out, estimator)).score
+        score = measure_for(estimator, as_request(held_out)).score
         value = math.nan if score is None else score(result.w)
         found |= {"measure": result.validation_measure, "score": value}
         title = f"{measure_title(result.validation_measure)} on {held_out.path}"
-        scored = {title: _held_out_score(result, value, estimator.patience)}
+        scored = {title: _held_out_score(result, value, patience)}
     sizes = _sizes(estimator, batch)
     columns = getattr(estimator, "columns_", None)
     missing = str(columns) if columns is not None and columns.n_missing.any() else None
@@ -156,7 +178,7 @@ def report(
             {
                 "command": "train",
                 "estimator": type(estimator).__name__,
-                "params": _params(estimator),
+                "params": estimator.get_params(deep=False),
                 "model": path,
                 **sizes,
                 "missing": missing,
@@ -208,11 +230,6 @@ def _sizes(estimator: Any, batch: Batch) -> dict[str, int]:
         "n_labels": len(estimator.classes_),
         "n_features": n_features,
     }
-
-
-def _params(estimator: Any) -> dict[str, Any]:
-    params = estimator.get_params(deep=False)
-    return {name: value for name, value in params.items() if name != "callbacks"}
 
 
 def result_values(result: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Kind:
         return "svmlight" if self.has_queries and is_txt else name
 
     def check_format(self, path: Path, name: str) -> None:
-        """Refuse a format that cannot hold queries where there must be some."""
+        """Refuse a format that cannot hold samples of this kind."""
         if self.has_queries and name in ("conll", "arff"):
             raise ValueError(
                 f"{path} is of format {name}, which holds no queries: rankings come as svmlight "

@@ -15,12 +15,15 @@ from maxmargin.cli.readers import (
     NpzReader,
     Reader,
     SvmlightReader,
+    first_line,
     separator_for,
+    svmlight_hint,
 )
 from maxmargin.cli.schemes import find_scheme
 
 if TYPE_CHECKING:
     from maxmargin.io import FeatureTemplate
+    from maxmargin.io.files import Source
 
 _INDEX_0 = re.compile(r"\s0+:")
 
@@ -57,12 +60,19 @@ def read_training(
 
     ``labels`` says which attributes of an ARFF file are labels, see `label_attributes`.
     """
+    from maxmargin.io.files import rereadable
+
     name = kind.format_of(path) if format is None else format
     kind.check_format(path, name)
     if labels is not None and name != "arff":
         raise ValueError(f"--labels is for ARFF files, but {path} is of format {name}.")
     if name == "conll":
-        return _read_conll(path, options)
+        source = rereadable(path)
+        try:
+            return _read_conll(source, path, options)
+        except ValueError as error:
+            hint = svmlight_hint(source) if format is None else ""
+            raise ValueError(f"{error}{hint}") from None
     options.refuse(f"but {path} is of format {name}")
     if name == "svmlight":
         return _read_queries(path) if kind.has_queries else _read_svmlight(path, kind)
@@ -109,12 +119,12 @@ def label_attributes(text: str) -> Path | int | list[str]:
     return text.split(",")
 
 
-def _read_conll(path: Path, options: ColumnOptions) -> tuple[Reader, Batch]:
+def _read_conll(source: Source, path: Path, options: ColumnOptions) -> tuple[Reader, Batch]:
     from maxmargin.io import read_conll
 
     columns = None if options.columns is None else options.columns.split(",")
     tag_column = -1 if options.tag_column is None else options.tag_column
-    data = read_conll(path, tag_column, separator_for(path, options.separator), columns)
+    data = read_conll(source, tag_column, separator_for(path, options.separator), columns)
     template = _template(options.template, data.columns)
     place = data.tag_column
     if data.tags is None or place is None:
@@ -153,15 +163,18 @@ def _template(given: str | None, columns: tuple[str, ...]) -> FeatureTemplate:
 
 def _read_svmlight(path: Path, kind: Kind) -> tuple[Reader, Batch]:
     from maxmargin.io import read_svmlight
+    from maxmargin.io.files import rereadable
 
     multilabel = kind.has_label_sets
+    source = rereadable(path)
     # Whether indices count from 0 is settled here: in a later file no 0 may happen to occur.
-    X, y = read_svmlight(path, multilabel=multilabel, zero_based=True)
+    X, y = read_svmlight(source, multilabel=multilabel, zero_based=True)
     is_zero_based = bool((X.indices == 0).any())
     if not is_zero_based:
         X = X[:, 1:]
     reader = SvmlightReader(zero_based=is_zero_based, multilabel=multilabel)
-    return reader, Batch(path, X, y, False)
+    has_qid = any(word.startswith("qid:") for word in first_line(source).split())
+    return reader, Batch(path, X, y, False, ignores_qid=has_qid)
 
 
 def _read_queries(path: Path) -> tuple[Reader, Batch]:

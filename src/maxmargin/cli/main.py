@@ -18,6 +18,7 @@ from maxmargin.cli.commands.inspect_model import inspect_model
 from maxmargin.cli.commands.predict import predict
 from maxmargin.cli.commands.train import train
 from maxmargin.cli.commands.warmup import warmup
+from maxmargin.cli.words import in_options
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -130,7 +131,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _refuse(error: Exception) -> int:
     if console.SETTINGS.traceback:
         raise error
-    console.error(console.sentence(error))
+    console.error(in_options(console.sentence(error)))
     try:
         sys.stdout.flush()
     except OSError:  # a full disk, say: it would be tried again at exit
@@ -148,4 +149,4 @@ def _refuse_usage(error: Any) -> int:
 
 
 def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
-    console.warning(str(message))
+    console.warning(in_options(str(message)))

@@ -78,9 +78,9 @@ class Model:
 
 def save_model(path: Path, estimator: Any, reader: Reader) -> None:
     """Write a model in one step; `maxmargin.load` gives its estimator back."""
-    from maxmargin.persistence import save_estimator
+    from maxmargin.training.storage import save
 
-    save_estimator(path, estimator, {"reader": reader.state()})
+    save(path, estimator, {"reader": reader.state()})
 
 
 def load_model(path: Path) -> Model:

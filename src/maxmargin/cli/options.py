@@ -12,12 +12,20 @@ COLUMNS, RANKINGS = "CoNLL files", "Rankings"  # panels of the help that such op
 ModelFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model that `maxmargin train` wrote.")
 ]
+
+
+def _standard_input(path: Path) -> Path:
+    """Return the name that the system has for standard input, where it is called "-"."""
+    return Path("/dev/stdin") if str(path) == "-" else path
+
+
 DataFile: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
         help="CoNLL columns (.conll .txt .tsv .iob .bio), svmlight (.svm .libsvm; for rankings "
-        "also .txt), .arff or .npz; text may be gzipped.",
+        "also .txt), .arff or .npz; text may be gzipped. - is standard input.",
+        callback=_standard_input,
     ),
 ]
 Json: TypeAlias = Annotated[

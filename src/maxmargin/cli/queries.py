@@ -31,7 +31,7 @@ def for_estimator(batch: Batch, estimator: Any) -> Batch:
 
     A script is asked to do so itself; here the file, not the user, made them sparse.
     """
-    by_query = has_queries(estimator) and estimator.normalize in ("standard", "minmax")
+    by_query = has_queries(estimator) and estimator.normalize_queries in ("standard", "minmax")
     if by_query and hasattr(batch.X, "toarray"):
         from maxmargin.io.unpack import to_dense
 
@@ -48,10 +48,10 @@ def scale_note(batch: Batch, estimator: Any) -> str | None:
     >>> import numpy as np
     >>> from maxmargin import RankingSVM
     >>> batch = Batch(Path("a.svm"), np.array([[1.0, 1e7, 2.0]]), None, False)
-    >>> scale_note(batch, RankingSVM(normalize=None))
+    >>> scale_note(batch, RankingSVM(normalize_queries=None))
     'Features reach from 1 to 1e+07 (x[1]): training may get nowhere. --normalize maxabs helps.'
     """
-    if not has_queries(estimator) or estimator.normalize is not None:
+    if not has_queries(estimator) or estimator.normalize_queries is not None:
         return None
     import numpy as np
 
@@ -74,13 +74,11 @@ def as_eval_set(batch: Batch) -> tuple[Any, ...]:
     return (batch.X, batch.y) if batch.qid is None else (batch.X, batch.y, batch.qid)
 
 
-def as_examples(batch: Batch, estimator: Any) -> tuple[Any, Any]:
+def as_request(batch: Batch) -> Any:
     """Return labelled samples as the hooks of an estimator take them."""
-    if not has_queries(estimator):
-        return batch.X, batch.y
-    from maxmargin.inputs.queries import Queried
+    from maxmargin.inputs.request import Request
 
-    return Queried(batch.X, batch.qid), batch.y
+    return Request(batch.X, batch.y, qid=batch.qid)
 
 
 def predict_batch(estimator: Any, batch: Batch) -> Any:
@@ -106,16 +104,20 @@ def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
     ValueError: --k is for the costs ndcg_at_k, precision_at_k, not for auc.
     """
     from maxmargin import RankingSVM
-    from maxmargin.costs import COSTS, fitting_costs
+    from maxmargin.costs import COSTS, check_priced, fitting_costs
+    from maxmargin.estimators.ranking.scores import cost_meant
     from maxmargin.inputs.checks import unknown
 
+    costs: dict[str, Any] = {cost: COSTS[cost] for cost in fitting_costs("places")}
+    if name is not None and name not in COSTS:
+        meant = cost_meant(name)
+        raise unknown("cost", name, costs, meant and f" Say {meant[1]}.")
+    if name is not None:
+        check_priced(COSTS[name], "places")
     given = {option: value for option, value in (("k", k), ("gain", gain)) if value is not None}
     if not given:
         return name
     name = RankingSVM().cost if name is None else name
-    costs: dict[str, Any] = {cost: COSTS[cost] for cost in fitting_costs("places")}
-    if name not in costs:
-        raise unknown("cost", name, costs)
     known = {cost: {field.name for field in fields(costs[cost])} for cost in costs}
     for option in given:
         if option not in known[name]:
@@ -130,8 +132,8 @@ def check_ranking(estimator: Any) -> None:
     from maxmargin.inputs.queries import check_normalization
 
     estimator._cost()
-    check_number("relevant", estimator.relevant)
-    check_normalization(estimator.normalize)
+    check_number("relevance_threshold", estimator.relevance_threshold)
+    check_normalization(estimator.normalize_queries)
 
 
 def cuts(text: str | None) -> tuple[int, ...] | None:
@@ -183,7 +185,7 @@ def measure_queries(
     cost = estimator._cost()
     if k is None:
         k = tuple(sorted({*CUTS, getattr(cost, "k", CUTS[0])}))
-    relevant = estimator.relevant if relevant is None else relevant
+    relevant = estimator.relevance_threshold if relevant is None else relevant
     gains: Any = getattr(cost, "gain", "exponential")
     grades = np.asarray(batch.y)
     qid = np.zeros(len(grades), dtype=np.int64) if batch.qid is None else batch.qid

@@ -6,6 +6,7 @@ A reader of each format turns a file into a `Batch`, and writes predictions besi
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -34,6 +35,8 @@ class Batch:
     qid : array or None
         The query of each row, where rows are documents and y their grades; None: there are no
         queries, or all rows are one.
+    ignores_qid : bool
+        Whether the file has queries that rows are read without.
     """
 
     path: Path
@@ -43,6 +46,7 @@ class Batch:
     source: Any = None
     classes: list[str] | None = None
     qid: Any = None
+    ignores_qid: bool = False
 
     @property
     def n_samples(self) -> int:
@@ -173,15 +177,15 @@ class NpzReader(Reader):
 
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file; the estimator checks the number of features."""
-        from maxmargin.io import read_npz
-        from maxmargin.io.npz import stack
+        from maxmargin.io.npz import read_npz_queries, stack
 
-        X, y = read_npz(path)
+        X, y, names = read_npz_queries(path)
         if self.queries and isinstance(X, list):
             import numpy as np
 
             rows, offsets = stack(X)
-            qid = np.repeat(np.arange(len(X)), np.diff(offsets))
+            names = np.arange(len(X)) if names is None else names
+            qid = np.repeat(names, np.diff(offsets))
             return Batch(path, rows, None if y is None else stack(y, "y")[0], False, qid=qid)
         return Batch(path, X, y, isinstance(X, list))
 
@@ -255,6 +259,38 @@ def _is_of(value: Any, wanted: str) -> bool:
         return type(value) is tuple and all(type(item) is str for item in value)
     names = wanted.split(" | ")
     return ("None" if value is None else type(value).__name__) in names
+
+
+def first_line(source: Source, longest: int | None = None) -> str:
+    """Return the first line of a text file that holds more than a comment, without its comment."""
+    from maxmargin.io.files import numbered_lines
+
+    lines = (line.partition("#")[0].strip() for _, line in numbered_lines(source, longest))
+    return next(filter(None, lines), "")
+
+
+_FEATURE = re.compile(r"(qid|\d+):\S+")
+_LONGEST = 1 << 20  # characters of a line that is looked at for a hint
+
+
+def svmlight_hint(source: Source) -> str:
+    """Say so if a file that was taken for CoNLL, by its name, looks like svmlight.
+
+    Examples
+    --------
+    >>> import io
+    >>> svmlight_hint(io.StringIO("1 qid:3 1:.5 7:2 # text"))
+    ' Its first line looks like svmlight: --format svmlight reads it so.'
+    >>> svmlight_hint(io.StringIO("The DT B-NP"))
+    ''
+    """
+    try:
+        features = first_line(source, _LONGEST).split()[1:]
+    except ValueError:  # no text that could be read at all
+        return ""
+    if not features or not all(map(_FEATURE.fullmatch, features)):
+        return ""
+    return " Its first line looks like svmlight: --format svmlight reads it so."
 
 
 def separator_for(path: Path, separator: str | None) -> str | None:

@@ -15,13 +15,14 @@ implementation of their own; the others have none.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from numba.core.errors import TypingError
 from numba.extending import overload
 
-from maxmargin.core.compile import add_source
+from maxmargin.core.cache import add_source
 
 
 def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = False) -> Callable:
@@ -66,15 +67,35 @@ generic_on_two_with_default = functools.partial(generic, n_dispatch=2, has_defau
 
 
 def implements(function: Callable, *kinds: type) -> Callable[[Callable], Callable]:
-    """Register the decorated function as the implementation of `function` for these types."""
+    """Register the decorated function as the implementation of `function` for these types.
+
+    Raises TypeError where its arguments are not those of the declaration, by name and in order.
+    """
 
     def register(implementation: Callable) -> Callable:
+        _check_arguments(function, implementation)
         function.implementations[kinds] = implementation  # type: ignore[attr-defined]
         for kind in kinds:
             add_source(kind, implementation)
         return implementation
 
     return register
+
+
+def _check_arguments(function: Callable, implementation: Callable) -> None:
+    declared, given = map(_arguments, (function, implementation))
+    if given != declared:
+        raise TypeError(
+            f"{implementation.__module__}.{implementation.__name__} has the arguments "
+            f"({', '.join(given)}), but {function.__name__!r} is declared with "
+            f"({', '.join(declared)}) in {function.__module__}."
+        )
+
+
+def _arguments(function: Callable) -> list[str]:
+    """Return the arguments of a function; a default or a star, which none may have, shows."""
+    parameters = inspect.signature(function).parameters.values()
+    return [str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters]
 
 
 def has(function: Callable, *kinds: type) -> bool:

@@ -51,30 +51,25 @@ class Precision(NamedTuple):
     scores: float  # of the same, times the number of terms
     prices: float  # of s_i * largest cost * its number of terms
 
-    def of_primal(self, w: np.ndarray, value: float) -> float:
-        """Return how far P(w), or R(w), can be from the value computed."""
+    def of_primal(self, length: float, value: float) -> float:
+        """Return how far P(w), or R(w), can be from the value computed where |w| is ``length``."""
         # Where all losses are 0, so is w or every margin is met: there is nothing to round.
         if not math.isfinite(value) or value == 0.0:
             return 0.0
         # Neither |w|^2 lam/2 nor the mean of the losses is above the value.
         sums = (self.n_examples + self.n_weights + FEW) * abs(value)
-        return EPSILON * (self.scores * _length(w) + self.prices + sums)
+        return EPSILON * (self.scores * length + self.prices + sums)
 
-    def of_dual(self, w: np.ndarray, dual: float, lam: float, n_sums: float) -> float:
-        """Return how far D can be from the value computed at w.
+    def of_dual(self, length: float, dual: float, lam: float, n_sums: float) -> float:
+        """Return how far D can be from the value computed where |w| is ``length``.
 
         ``n_sums`` is how many numbers, one after the other, were added to any one cell of w.
         """
         if not math.isfinite(dual):
             return 0.0
-        length = _length(w)
         square = lam * length * length
         sums = (self.n_examples + FEW) * (abs(dual) + square) + self.n_weights * square
         return EPSILON * (n_sums * self.lengths * length + self.prices + sums)
-
-
-def _length(w: np.ndarray) -> float:
-    return math.sqrt(float(w @ w))
 
 
 def measure(

@@ -6,7 +6,6 @@ the number of threads never changes a result.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
-from maxmargin.core.problem import small_chunk
+from maxmargin.core.workers import Workers, cut, small_chunk
 
 
 @jitable
@@ -37,6 +36,7 @@ def predict_examples(
     last: int,
     w: Any,
     theta: Any,
+    room: Any,
     y: Any,
     outputs: Any,
     places: Any,
@@ -49,7 +49,7 @@ def predict_examples(
     """
     for i in range(first, last):
         potentials(data, i, w, 1.0, theta)
-        maximize(data, free, i, theta, 1.0, 0.0, y, 0)
+        maximize(data, free, i, theta, room, 1.0, 0.0, y, 0)
         for cell in range(output_size(data, i)):
             outputs[places[i] + cell] = y[cell]
         if costs.shape[0] > 0:
@@ -83,21 +83,18 @@ def best_outputs(
     judge = free if cost is None else cost
     is_compiled = all(isinstance(part, tuple) for part in (data, free, judge))
     run = compiled(predict_examples) if is_compiled else predict_examples
-    largest, step = int(sizes.max(initial=1)), small_chunk(sizes)
+    largest, chunks = int(sizes.max(initial=1)), cut(n_examples, small_chunk(sizes))
+    with Workers(n_jobs if is_compiled else 1) as workers:
+        rooms = [
+            (workspace(data), np.zeros(largest, dtype=cells))
+            for _ in range(workers.n_workers(len(chunks)))
+        ]
 
-    def serve(chunks: range) -> None:
-        theta, y = workspace(data), np.zeros(largest, dtype=cells)
-        for first in chunks:
-            last = min(first + step, n_examples)
-            run(data, free, judge, first, last, w, theta, y, outputs, places, costs)
+        def serve(piece: int, worker: int) -> None:
+            (theta, room), y = rooms[worker]
+            run(data, free, judge, *chunks[piece], w, theta, room, y, outputs, places, costs)
 
-    starts = range(0, n_examples, step)
-    n_threads = min(n_jobs, len(starts)) if is_compiled else 1
-    if n_threads <= 1:
-        serve(starts)
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(serve, [starts[k::n_threads] for k in range(n_threads)]))
+        workers.share(len(chunks), serve)
     return outputs, costs
 
 
@@ -110,12 +107,13 @@ def largest_costs_of(data: Any, cost: Any) -> np.ndarray:
         parts = true_parts(data)
         return np.asarray(largest_costs(cost, parts.lengths, parts.states))
     sizes = output_sizes(data)
-    theta, w = workspace(data), np.zeros(int(n_weights(data)))
+    theta, room = workspace(data)
+    w = np.zeros(int(n_weights(data)))
     y = np.zeros(int(sizes.max()), dtype=truths(data).dtype)
     largest = np.zeros(len(sizes))
     for i in range(len(sizes)):
         potentials(data, i, w, 1.0, theta)
-        maximize(data, cost, i, theta, 0.0, 1.0, y, 0)
+        maximize(data, cost, i, theta, room, 0.0, 1.0, y, 0)
         largest[i] = output_cost(data, cost, i, y, 0)
     return largest
 

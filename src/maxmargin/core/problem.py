@@ -9,16 +9,18 @@ regularisation and the counting, and computes primal values, on several threads 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
+    Identity,
+    capabilities,
     find,
-    is_relaxed,
+    inner,
     memory,
     n_weights,
     output_sizes,
@@ -29,11 +31,7 @@ from maxmargin.core.contract import (
     workspace,
 )
 from maxmargin.core.precision import Precision, measure
-
-#: Examples a chunk of a batch oracle, fewer where their outputs have many cells. The number of
-#: threads has no say in it, so that it never changes a result.
-CHUNK = 256
-CHUNK_CELLS = 1 << 14
+from maxmargin.core.workers import Workers, cut, small_chunk
 
 #: Operations, about, that one compiled call may take: between two calls an interrupt is seen, and
 #: the clock is looked at. No call visits more than `STRIDE` examples.
@@ -41,10 +39,8 @@ STRIDE_WORK = 1 << 26
 STRIDE = 4096
 
 
-def small_chunk(sizes: np.ndarray) -> int:
-    """Return how many examples make a chunk of a batch oracle, where outputs have these sizes."""
-    mean_size = max(int(sizes.sum()) // max(len(sizes), 1), 1)
-    return min(max(CHUNK_CELLS // mean_size, 1), CHUNK)
+#: The regulariser of a problem that is given no other.
+EUCLIDEAN = Identity()
 
 
 def lam_from_C(C: float, n_samples: int) -> float:
@@ -66,10 +62,11 @@ class Desk(NamedTuple):
     """Room for the work on one example at a time. One desk a thread."""
 
     theta: Any
+    room: Any  # the structure's, beside theta
     theta_difference: Any
     y: Any  # cells of one output
     spare: Any  # cells for `difference_potentials`, see `spare_size`
-    room: Any  # the search's own
+    search_room: Any  # the search's own
     calls: Any  # (1,) int64: oracle calls so far
     slack: Any  # (1,): the loss of the example in hand that its known planes account for
 
@@ -132,7 +129,7 @@ class Problem:
         convex P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
-    rows : HardRows or None, what w must keep on its side besides; for `OneSlackRows` alone
+    regularizer : object for whose type `times_metric` is implemented, whose |w|^2 is kept small
     """
 
     def __init__(
@@ -149,7 +146,7 @@ class Problem:
         is_linear: bool = True,
         n_jobs: int = 1,
         compile: bool = True,
-        rows: Any = None,
+        regularizer: Any = EUCLIDEAN,
     ) -> None:
         if not (np.isfinite(lam) and lam > 0):
             raise ValueError(f"lam must be positive and finite, got {lam!r}.")
@@ -164,7 +161,7 @@ class Problem:
         self.lam = float(lam)
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
-        self.rows = rows
+        self.regularizer = regularizer
         self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
         self._calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
@@ -178,7 +175,7 @@ class Problem:
         #: Called between two compiled calls of a pass or a certificate; what it raises ends them.
         self.watch: Callable[[], None] | None = None
         self._desks: list[Desk] = []
-        self._pool: ThreadPoolExecutor | None = None
+        self._workers = Workers(self.n_jobs)
         self._known: dict[str, Any] = {}
 
     def with_lam(self, lam: float) -> Problem:
@@ -188,6 +185,10 @@ class Problem:
         other.precision = other._measure()
         return other
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what is of this process: desks, threads (see `Workers`), who watches."""
+        return {**self.__dict__, "_calls": self.n_oracle_calls, "_desks": [], "watch": None}
+
     def _measure(self) -> Precision:
         data, cost, surrogate, _, weight = self.view
         return measure(
@@ -195,11 +196,29 @@ class Problem:
         )
 
     @property
+    def capabilities(self) -> frozenset[str]:
+        """What the data with their cost offer, see `maxmargin.core.contract.capabilities`."""
+        if "capabilities" not in self._known:
+            self._known["capabilities"] = capabilities(self.view.data, self.view.cost)
+        return self._known["capabilities"]
+
+    @property
     def objective(self) -> str:
-        """What P is: of the outputs "integral", of a "relaxed" problem's, or "reduced" by rows."""
-        if self.rows is not None:
-            return "reduced"
-        return "relaxed" if is_relaxed(type(self.view.data)) else "integral"
+        """What P is: "integral", or of a "relaxed" problem's outputs."""
+        return "relaxed" if "relaxed" in self.capabilities else "integral"
+
+    @property
+    def is_euclidean(self) -> bool:
+        """Whether |w|^2 is w.w."""
+        return isinstance(self.regularizer, Identity)
+
+    def inner(self, u: np.ndarray, v: np.ndarray) -> float:
+        """Return the inner product of two weight vectors, <u, v>."""
+        return float(inner(self.regularizer, u, v))
+
+    def length(self, w: np.ndarray) -> float:
+        """Return |w|."""
+        return math.sqrt(self.inner(w, w))
 
     @property
     def n_oracle_calls(self) -> int:
@@ -241,10 +260,12 @@ class Problem:
         """Return the desk of a thread, made at the first use."""
         data = self.view.data
         while len(self._desks) <= number:
+            theta, room = workspace(data)
             self._desks.append(
                 Desk(
-                    workspace(data),
-                    workspace(data),
+                    theta,
+                    room,
+                    workspace(data)[0],
                     self.empty_outputs(int(self.sizes.max(initial=1))),
                     np.zeros(int(spare_size(data))),
                     search_room(self.view.search, self),
@@ -256,9 +277,7 @@ class Problem:
 
     def chunks(self) -> Iterator[tuple[int, int]]:
         """Cut the examples into the fixed chunks of the batch oracles."""
-        step = min(small_chunk(self.sizes), self.stride)
-        for first in range(0, self.n_examples, step):
-            yield first, min(first + step, self.n_examples)
+        yield from cut(self.n_examples, min(small_chunk(self.sizes), self.stride))
 
     def pause(self) -> None:
         """Let whoever watches the run end it here."""
@@ -276,7 +295,7 @@ class Problem:
             return 1
         if "stride" not in self._known:
             cells = max(int(self.sizes.max(initial=1)), 1)
-            scores = _n_numbers(self.desk().theta) / cells
+            scores = _n_numbers(self.desk()[:2]) / cells
             inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
             mean = max(float(self.sizes.mean()), 1.0)
             work = mean * (scores + inputs) * scores
@@ -298,44 +317,11 @@ class Problem:
         ``pieces`` are other chunks than the usual ones; they must not depend on n_jobs either.
         """
         pieces = list(self.chunks()) if pieces is None else pieces
-        results: list[Any]
-        if self.n_jobs == 1 or not self.is_compiled or len(pieces) == 1:
-            results = []
-            for first, last in pieces:
-                self.pause()
-                results.append(work(first, last, self.desk()))
-            return results
-        n_threads = min(self.n_jobs, len(pieces))
-        self.desk(n_threads - 1)
-        # Whoever is free takes the next chunk: chunks are independent, so who works on which, and
-        # when, does not matter.
-        results = [None] * len(pieces)
-        places = iter(range(len(pieces)))
-
-        def serve(k: int) -> None:
-            for place in places:
-                if k == 0:
-                    self.pause()
-                results[place] = work(*pieces[place], self.desk(k))
-
-        helpers = [self._threads().submit(serve, k) for k in range(1, n_threads)]
-        try:
-            serve(0)
-        finally:
-            # After an error or an interrupt nobody takes another chunk, and nobody is left working
-            # at a desk that the next batch will use.
-            for _ in places:
-                pass
-            wait(helpers)
-        for helper in helpers:
-            helper.result()
-        return results
-
-    def _threads(self) -> ThreadPoolExecutor:
-        """Return the threads beside this one, kept from batch to batch."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(max(self.n_jobs - 1, 1))
-        return self._pool
+        workers = self._workers if self.is_compiled else Workers(1)
+        self.desk(workers.n_workers(len(pieces)) - 1)  # made here, not by two threads at once
+        return workers.share(
+            len(pieces), lambda k, worker: work(*pieces[k], self.desk(worker)), self.pause
+        )
 
     def losses(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest psi found of every example at w, and bounds above the largest."""
@@ -362,7 +348,7 @@ class Problem:
 
     def regularized(self, risk: Primal, w: np.ndarray) -> Primal:
         """Return P(w), given R(w)."""
-        return Primal(risk.value + 0.5 * self.lam * float(w @ w), risk.excess)
+        return Primal(risk.value + 0.5 * self.lam * self.inner(w, w), risk.excess)
 
     def primal(self, w: np.ndarray) -> float:
         """Return P(w), or a bound above it where the search is not exact."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.chain.svm import ChainSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.multilabel.svm import MultilabelSVM
 from maxmargin.estimators.ranking.svm import RankingSVM
 from maxmargin.estimators.structured import StructuredSVM, register_structure
+from maxmargin.estimators.topk import TopK
 from maxmargin.inputs.constraints import Constraints
 from maxmargin.training.checkpoint import Checkpoint
 from maxmargin.training.path import PathResult
@@ -22,6 +23,6 @@ __all__ = [
     "PathResult",
     "RankingSVM",
     "StructuredSVM",
-    "Training",
+    "TopK",
     "register_structure",
 ]

@@ -3,8 +3,8 @@
 A subclass writes these hooks; everything public here is built on them.
 
 =====================  ============================================================================
-`_encode`              X, Y -> `Training`: validated, labels as integers, cost tables, weights
-`_encode_inputs`       X -> data to predict on: as in `_encode`, true labels all 0
+`_encode`              `Request` -> `Task`: validated, labels as integers, cost tables, weights
+`_encode_inputs`       `Request` -> data to predict on: as in `_encode`, true labels all 0
 `_decode`              cells of all outputs -> what `predict` returns
 `_unpack`              w -> coef_, intercept_, ...: views of w, so that w is the only truth
 `_prediction_cost`     data -> a cost that weighs nothing (default: a table of zeros)
@@ -13,16 +13,17 @@ A subclass writes these hooks; everything public here is built on them.
 `_n_weights`           the length that w must have, by classes, features and flags
 `_check_restored`      what of parameters and fitted things must go together to predict
 `_param_to_state`      one parameter as a model file holds it; `_param_from_state` takes it back
-`_scorer`              (X, Y) -> the function w -> score, for `score` and `eval_set`
+`_scorer`              `Request` -> the function w -> score, for `score` and `eval_set`
 `_score_name`          what `score` measures, by name
-`_default_measure`     (X, Y) -> name of the measure of an `eval_set`; None: `score`
-`_measure`             name -> function (X, Y) -> function w -> score; None: there is none so called
+`_default_measure`     `Request` -> name of the measure of an `eval_set`; None: `score`
+`_measure`             name -> function `Request` -> function w -> score; None: none is called so
 `_measure_names`       the names that `_measure` knows
-`_predictor`           X -> the function w -> predictions
-`_stratification`      Y -> one class an example, for stratified folds (default: plain folds)
+`_predictor`           `Request` -> the function w -> predictions
+`_stratification`      y -> one class per example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
-`_suit`                settings, `Training` -> settings: a solver that goes by the data
-`_structure`           what says, by its attribute ``provides``, which solvers fit (default: self)
+`_units`               what w's cells are multiplied with to hold for X as it came (default: 1)
+`_stage`               settings, `Task` -> both, as they are solved: see training/stages.py
+`_structure`           what errors name as the structure (default: self)
 =====================  ============================================================================
 """
 
@@ -36,15 +37,17 @@ import numpy as np
 from maxmargin.core import predict
 from maxmargin.core.contract import output_sizes
 from maxmargin.costs.tables import free_cost
+from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.training import storage
 from maxmargin.training.automatic import automatic_solver, is_automatic
+from maxmargin.training.scoring import Score
 from maxmargin.training.settings import Settings, n_threads
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 
 class Hooks:
-    """The part of an estimator that knows what X, Y and w mean."""
+    """The part of an estimator that knows what X, y and w mean."""
 
     n_jobs: int | None
     solver: Any
@@ -54,31 +57,27 @@ class Hooks:
     has_classes: ClassVar[bool] = True
     #: Whether examples are few and long, as queries are, which "auto" goes by.
     has_long_examples: ClassVar[bool] = False
-    #: What the structure offers besides what all do, see `Solver.needs`.
-    provides: ClassVar[frozenset[str]] = frozenset()
 
     # -- hooks: what a subclass must write -------------------------------------------------------
 
     def _encode(
         self,
-        X: Any,
-        Y: Any,
-        sample_weight: Any = None,
+        request: Request,
         *,
         reset: bool,
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
-    ) -> Training:
-        """Validate X and Y and return them encoded, changing nothing that was passed in.
+    ) -> Task:
+        """Validate X and y and return them encoded, changing nothing that was passed in.
 
         reset : learn classes_, n_features_in_ and any vocabulary anew (True: `fit`), or use those
             at hand and refuse what does not fit them (False: `score`, `eval_set`, `partial_fit`)
         classes : labels given by `partial_fit`, in place of the parameter of that name
         weighted : False leaves class_weight out (for `score`)
         """
-        raise TypeError(f"{type(self).__name__} does not say how to encode X and Y.")
+        raise TypeError(f"{type(self).__name__} does not say how to encode X and y.")
 
-    def _encode_inputs(self, X: Any) -> Any:
+    def _encode_inputs(self, request: Request) -> Any:
         """Validate X against the fitted model and return data to predict on."""
         raise TypeError(f"{type(self).__name__} does not say how to encode X.")
 
@@ -96,16 +95,16 @@ class Hooks:
         """Return a cost that weighs nothing: its type chooses the oracle."""
         return free_cost(len(output_sizes(data)), len(self.classes_))
 
-    def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
-        """Return the function w -> 1 - mean normalised cost on (X, Y)."""
-        training = self._encode(X, Y, sample_weight, reset=False, weighted=False)
-        largest = predict.largest_costs_of(training.data, training.cost)
-        free = self._prediction_cost(training.data)
+    def _scorer(self, request: Request) -> Score:
+        """Return the function w -> 1 - mean normalised cost of the request."""
+        task = self._encode(request, reset=False, weighted=False)
+        largest = predict.largest_costs_of(task.data, task.cost)
+        free = self._prediction_cost(task.data)
         n_jobs = n_threads(self.n_jobs)
 
         def score(w: np.ndarray) -> float:
-            _, costs = predict.best_outputs(training.data, w, free, training.cost, n_jobs)
-            return predict.mean_score(costs, largest, training.weight)
+            _, costs = predict.best_outputs(task.data, w, free, task.cost, n_jobs)
+            return predict.mean_score(costs, largest, task.weight)
 
         return score
 
@@ -113,47 +112,50 @@ class Hooks:
         """Return what `score` measures, by name."""
         return "1 - cost"
 
-    def _default_measure(self, X: Any, Y: Any) -> str | None:
+    def _default_measure(self, request: Request) -> str | None:
         """Return the name of the measure that an `eval_set` is scored by; None: `score`."""
         return None
 
-    def _measure(self, name: str) -> Callable[[Any, Any], Callable[[np.ndarray], float]] | None:
-        """Return the measure that is called so, as a function (X, Y) -> (w -> score)."""
+    def _measure(self, name: str) -> Callable[[Request], Score] | None:
+        """Return the measure that is called so, as a function request -> (w -> score)."""
         return None
 
     def _measure_names(self) -> tuple[str, ...]:
         """Return the names that `_measure` knows, for errors."""
         return ()
 
-    def _predictor(self, X: Any) -> Callable[[np.ndarray], Any]:
+    def _predictor(self, request: Request) -> Callable[[np.ndarray], Any]:
         """Return the function w -> what `predict` returns; X is encoded once."""
-        data = self._encode_inputs(X)
+        data = self._encode_inputs(request)
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
         return lambda w: self._decode(predict.best_outputs(data, w, free, n_jobs=jobs)[0], data)
 
-    def _apply_scorer(self, scorer: Any, estimator: Any, X: Any, Y: Any) -> Any:
-        """Return what a scorer of scikit-learn's form says of an estimator on (X, Y)."""
-        return scorer(estimator, X, Y)
-
-    def _stratification(self, Y: Any) -> np.ndarray | None:
-        """Return one class an example for `path` to stratify its folds by; None for plain folds."""
+    def _stratification(self, y: Any) -> np.ndarray | None:
+        """Return one class per example for `path` to stratify folds by; None for plain folds."""
         return None
 
     def _layout(self) -> Any:
         """Return what the cells of w mean, as a value that can be compared."""
         return [list(self.classes_), self.n_features_in_]
 
+    def _units(self) -> np.ndarray | None:
+        """Return what each cell of w is multiplied with to hold for X as it came; None: with 1.
+
+        Other data may have other units, in which a warm start then takes w.
+        """
+        return None
+
     def _named_solver(self) -> Any:
         """Return the parameter `solver`, or the solver that "auto" stands for here."""
         return automatic_solver(self) if is_automatic(self.solver) else self.solver
 
-    def _suit(self, settings: Settings, training: Training) -> Settings:
-        """Return the settings that suit these examples."""
-        return settings
+    def _stage(self, settings: Settings, task: Task) -> tuple[Settings, Task]:
+        """Return settings and task as they are to be solved."""
+        return settings, task
 
     def _structure(self) -> Any:
-        """Return the object whose ``provides`` a solver's needs are held against."""
+        """Return the object that errors name as the structure."""
         return self
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core.contract import provided_by
 from maxmargin.costs import Hamming, WholeCost, ZeroOne, tabulate
-from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.base import BaseSVM
+from maxmargin.estimators.face import Common
+from maxmargin.estimators.topk import TopK
 from maxmargin.inputs.checks import check_number, check_weights
 from maxmargin.inputs.columns import check_columns
 from maxmargin.inputs.labels import (
@@ -23,13 +22,14 @@ from maxmargin.inputs.labels import (
     class_weights,
     label_vector,
 )
+from maxmargin.inputs.request import Request
 from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.persistence import register
 from maxmargin.structures.classes.data import MulticlassData, multiclass_data
-from maxmargin.training.partial import online_only
 from maxmargin.training.settings import check_flags, resolve_cost
+from maxmargin.training.task import Task
 
 
 @register
@@ -45,16 +45,11 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
 
     Parameters
     ----------
-    C : float > 0
-        Weight of the training losses against |w|^2/2, as in scikit-learn's LinearSVC.
     cost : {"zero_one", "hamming"} or object
         Task loss; `CostMatrix` says what mistaking one class for another costs.
     solver : str or Solver
         "auto" is "sdca", which goes over the classes of every example, and is the fastest. It keeps
         a number for each example and class: with very many classes "bcfw" keeps fewer.
-    surrogate, search, tol, max_iter, time_budget, patience, scoring, n_jobs, random_state, \
-warm_start, callbacks, verbose
-        As in `BaseSVM`.
     fit_intercept : bool
     classes : list or None
         All labels, in the order of `classes_`; may name more than occur. None: those that occur,
@@ -65,7 +60,7 @@ warm_start, callbacks, verbose
         What is done about values that are missing, NaN: "mean" puts the feature's mean over the
         training rows in their place, "indicator" also adds a column, for each feature that had
         some at fit, which is 1 where it is missing; "zero" puts zeros, "error" refuses them.
-    min_count, hashing : int, int or None
+    min_count, n_hashed_features : int, int or None
         For rows that are dictionaries or lists of names; see `FeatureTable`.
 
     Attributes
@@ -91,58 +86,30 @@ warm_start, callbacks, verbose
     True
     """
 
-    provides: ClassVar[frozenset[str]] = provided_by(MulticlassData)
     coef_: np.ndarray
     intercept_: np.ndarray
+
+    defaults: ClassVar[Common] = {"cost": "zero_one"}
+    score = BaseSVM.score  # not that of ClassifierMixin, which knows no cost
 
     def __init__(
         self,
         *,
-        C: float = 1.0,
-        cost: Any = "zero_one",
-        surrogate: Any = "margin",
-        search: Any = "auto",
-        solver: Any = "auto",
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        time_budget: float | None = None,
-        patience: int | None = None,
-        scoring: Any = None,
         fit_intercept: bool = True,
         classes: Iterable[Any] | None = None,
         class_weight: Any = None,
         missing: str = "indicator",
         min_count: int = 1,
-        hashing: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        callbacks: Any = None,
-        verbose: int = 0,
+        n_hashed_features: int | None = None,
+        **common: Unpack[Common],
     ) -> None:
-        super().__init__(
-            C=C,
-            cost=cost,
-            surrogate=surrogate,
-            search=search,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            time_budget=time_budget,
-            patience=patience,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
+        super().__init__(**common)
         self.fit_intercept = fit_intercept
         self.classes = classes
         self.class_weight = class_weight
         self.missing = missing
         self.min_count = min_count
-        self.hashing = hashing
+        self.n_hashed_features = n_hashed_features
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,53 +117,20 @@ warm_start, callbacks, verbose
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
-    # -- scikit-learn calls the labels of classes y, and at times passes them by name -------------
-
-    def fit(  # type: ignore[override]
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        eval_set: tuple[Any, Any] | None = None,
-        resume: str | os.PathLike[str] | None = None,
-    ) -> Self:
-        """Learn from rows X and their labels y; the rest is as in `BaseSVM.fit`."""
-        return super().fit(X, y, sample_weight, eval_set, resume)
-
-    @online_only
-    def partial_fit(  # type: ignore[override]
-        self,
-        X: Any,
-        y: Any,
-        classes: Iterable[Any] | None = None,
-        sample_weight: Any = None,
-        *,
-        lam: float | None = None,
-        n_total: int | None = None,
-    ) -> Self:
-        """Make one pass over a batch of rows; see `BaseSVM.partial_fit`."""
-        return self._partial_fit(X, y, classes, sample_weight, lam=lam, n_total=n_total)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return 1 - the mean of the cost as a share of the largest: accuracy, for zero-one."""
-        return BaseSVM.score(self, X, y, sample_weight)
-
     # -- hooks -----------------------------------------------------------------------------------
 
     def _encode(
         self,
-        X: Any,
-        Y: Any,
-        sample_weight: Any = None,
+        request: Request,
         *,
         reset: bool,
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
-    ) -> Training:
-        rows = self._columned(self._rows(X, reset), reset)
+    ) -> Task:
+        rows = self._columned(self._rows(request.X, reset), reset)
         n_examples = rows.shape[0]
-        values = label_vector(Y, n_examples)
-        weight = check_weights(sample_weight, n_examples)
+        values = label_vector(request.y, n_examples)
+        weight = check_weights(request.sample_weight, n_examples)
         if reset:
             named = classes if classes is not None else self.classes
             self._has_bias = bool(self.fit_intercept)
@@ -214,10 +148,10 @@ warm_start, callbacks, verbose
                 )
         data = multiclass_data(rows, codes, len(self.classes_), self._has_bias)
         cost = tabulate(resolve_cost(self.cost, "positions"), data, self.classes_)
-        return Training(data, cost, n_examples, weight)
+        return Task(data, cost, n_examples, weight)
 
-    def _encode_inputs(self, X: Any) -> MulticlassData:
-        rows = self._columned(self._rows(X, reset=False), reset=False)
+    def _encode_inputs(self, request: Request) -> MulticlassData:
+        rows = self._columned(self._rows(request.X, reset=False), reset=False)
         codes = np.zeros(rows.shape[0], dtype=np.int32)
         return multiclass_data(rows, codes, len(self.classes_), self._has_bias)
 
@@ -237,8 +171,8 @@ warm_start, callbacks, verbose
         is_plain = isinstance(resolve_cost(self.cost, "positions"), (ZeroOne, Hamming))
         return "accuracy" if is_plain else "1 - cost"
 
-    def _stratification(self, Y: Any) -> np.ndarray:
-        values = label_vector(Y, len(Y))
+    def _stratification(self, y: Any) -> np.ndarray:
+        values = label_vector(y, len(y))
         return Labels.learn(values, self.classes).encode(values)
 
     def _layout(self) -> Any:
@@ -267,7 +201,7 @@ warm_start, callbacks, verbose
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept")
         check_columns(self.missing)
-        FeatureTable(self.min_count, self.hashing)
+        FeatureTable(self.min_count, self.n_hashed_features)
         check_class_weight(self.class_weight)
         resolve_cost(self.cost, "positions")
         check_classes(self.classes)
@@ -281,12 +215,11 @@ warm_start, callbacks, verbose
 
     # -- using -----------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "result_")
-        rows = self._columned(self._rows(X, reset=False), reset=False)
+    def _scores(self, request: Request) -> np.ndarray:
+        rows = self._columned(self._rows(request.X, reset=False), reset=False)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, **beside: Any) -> np.ndarray:
         """Return the scores of the classes.
 
         Returns
@@ -294,26 +227,26 @@ warm_start, callbacks, verbose
         ndarray of shape (n_samples, n_labels); for two classes of shape (n_samples,), the score of
         the second less that of the first, as scikit-learn has it
         """
-        scores = self._scores(X)
+        scores = self._scores(self._question(X, **beside))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict_topk(self, X: Any, k: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    def predict_topk(self, X: Any, k: int = 2, **beside: Any) -> TopK:
         """Return the k best classes of every row, best first, and their scores.
 
         Returns
         -------
-        labels : ndarray of shape (n_samples, min(k, n_labels))
-        scores : float64 ndarray of the same shape
+        TopK : outputs, an ndarray of shape (n_samples, min(k, n_labels)), and their scores, of the
+            same shape
         """
         check_number("k", k, 1, closed=True, integer=True)
-        scores = self._scores(X)
+        scores = self._scores(self._question(X, **beside))
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return self.classes_[order], np.take_along_axis(scores, order, axis=1)
+        return TopK(self.classes_[order], np.take_along_axis(scores, order, axis=1))
 
-    def predict_marginals(self, X: Any, temperature: float = 1.0) -> np.ndarray:
+    def predict_marginals(self, X: Any, *, temperature: float = 1.0, **beside: Any) -> np.ndarray:
         """Return p(k) ~ exp(score_k / temperature), of shape (n_samples, n_labels).
 
         A max-margin machine is not trained for probabilities: calibrate before trusting them.
         """
         check_number("temperature", temperature)
-        return np.asarray(softmax(self._scores(X) / temperature, axis=1))
+        return np.asarray(softmax(self._scores(self._question(X, **beside)) / temperature, axis=1))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.contract import n_weights, output_sizes, true_parts
 from maxmargin.costs import tabulate
-from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.base import BaseSVM
+from maxmargin.estimators.face import Common
 from maxmargin.inputs.checks import check_weights
+from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.persistence import register
 from maxmargin.solvers import Result
@@ -21,6 +22,7 @@ from maxmargin.structures import OwnCost, UserData
 from maxmargin.structures.user.compiled import check_cost_fits, check_data, check_labels
 from maxmargin.training.settings import resolve_cost
 from maxmargin.training.storage import named_object
+from maxmargin.training.task import Task
 
 __all__ = ["StructuredSVM", "register_structure"]
 
@@ -67,15 +69,11 @@ class StructuredSVM(BaseSVM):
         which also names what is optional (``forbid=`` makes surrogates other than "margin" exact;
         ``outputs(x)`` is for `maxmargin.testing.check_structure`). Or
         compiled: ``data(X, Y)`` and ``decode(data, i, cells)``, see
-        `maxmargin.structures.CompiledStructure`. Its attribute ``provides``, if it has one, names
-        what else it can do for solvers that need it, such as "listed" (see `Solver.needs`). With
+        `maxmargin.structures.CompiledStructure`. With
         ``is_exact = False`` it says that its `maximize` may miss the best output: `result_` then
         has no gap, its `primal` is a lower estimate, and "converged" is by that estimate.
     cost : None, str or object
         None is the structure's own cost, the only choice for a structure in plain Python.
-    C, surrogate, search, solver, tol, max_iter, time_budget, patience, scoring, n_jobs, \
-random_state, warm_start, callbacks, verbose
-        As for every estimator, see `BaseSVM`.
 
     Attributes
     ----------
@@ -113,73 +111,39 @@ random_state, warm_start, callbacks, verbose
     #: `partial_fit` need not be told of classes: the structure knows its outputs.
     classes = ()
 
-    def __init__(
-        self,
-        structure: Any = None,
-        *,
-        C: float = 1.0,
-        cost: Any = None,
-        surrogate: Any = "margin",
-        search: Any = "auto",
-        solver: Any = "auto",
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        time_budget: float | None = None,
-        patience: int | None = None,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            C=C,
-            cost=cost,
-            surrogate=surrogate,
-            search=search,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            time_budget=time_budget,
-            patience=patience,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
+    defaults: ClassVar[Common] = {"cost": None}
+
+    def __init__(self, structure: Any = None, **common: Unpack[Common]) -> None:
+        super().__init__(**common)
         self.structure = structure
 
     # -- hooks -----------------------------------------------------------------------------------
 
     def _encode(
         self,
-        X: Any,
-        Y: Any,
-        sample_weight: Any = None,
+        request: Request,
         *,
         reset: bool,
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
-    ) -> Training:
+    ) -> Task:
         self._check_parameters()
+        X, Y = request.X, request.y
         n = _length("X", X)
         if n == 0:
             raise ValueError("X is empty; there must be at least one sample.")
         if _length("Y", Y) != n:
             raise ValueError(f"X has {n} samples but Y has {len(Y)}.")
-        weight = check_weights(sample_weight, n)
+        weight = check_weights(request.sample_weight, n)
         data = self._data(X, Y)
         if reset:
             self.n_weights_ = int(n_weights(data))
         self._check_size(data)
-        return Training(data, self._cost_of(data), n, weight)
+        return Task(data, self._cost_of(data), n, weight)
 
-    def _encode_inputs(self, X: Any) -> Any:
-        _length("X", X)
-        data = self._data(X, None)
+    def _encode_inputs(self, request: Request) -> Any:
+        _length("X", request.X)
+        data = self._data(request.X, None)
         self._check_size(data)
         return data
 
@@ -192,6 +156,7 @@ random_state, warm_start, callbacks, verbose
             )
 
     def _decode(self, cells: np.ndarray, data: Any) -> list[Any]:
+        # One output per input, in a list: they may be of any type.
         if isinstance(data, UserData):
             return [box.value for box in cells]
         ends = np.cumsum(output_sizes(data))[:-1]
@@ -292,11 +257,6 @@ random_state, warm_start, callbacks, verbose
             raise ValueError("cost is None, but the structure has no method cost(data) of its own.")
         check_cost_fits(data, tables)
         return tables
-
-    def predict(self, X: Any) -> list[Any]:
-        """Return the best output of every input, in a list."""
-        check_is_fitted(self, "result_")
-        return list(super().predict(X))
 
 
 def _length(name: str, value: Any) -> int:

@@ -73,9 +73,9 @@ class Profile(NamedTuple):
 
     Attributes
     ----------
-    score : float64 array of shape (L + 1,), or (2,) for classes
+    score : float64 array of shape (L + 1,)
         score[c] is the best score with c mismatches; -inf if there is no such output.
-    outputs : int32 array of shape (L + 1, L), or (2,) for classes
+    outputs : int32 array of shape (L + 1, L)
         The outputs that have these scores; -1 where there is none.
     """
 

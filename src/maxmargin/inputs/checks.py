@@ -13,8 +13,12 @@ import numpy as np
 LARGEST_WEIGHT = 1e100
 
 
-def unknown(kind: str, name: object, registry: Mapping[str, Any]) -> ValueError:
+def unknown(
+    kind: str, name: object, registry: Mapping[str, Any], hint: str | None = None
+) -> ValueError:
     """Return the error for a name that a registry does not have; it says what there is.
+
+    ``hint`` follows, where there is one.
 
     Examples
     --------
@@ -22,7 +26,7 @@ def unknown(kind: str, name: object, registry: Mapping[str, Any]) -> ValueError:
     ValueError("cost='haming' is not known. There are: 'hamming', 'zero_one'.")
     """
     names = ", ".join(repr(known) for known in registry)
-    return ValueError(f"{kind}={name!r} is not known. There are: {names}.")
+    return ValueError(f"{kind}={name!r} is not known. There are: {names}.{hint or ''}")
 
 
 def check_number(

@@ -4,7 +4,8 @@ Missing values are NaN. What fills them is learnt from the training rows. A feat
 fit gets, with missing="indicator", a column that is 1 where its value is missing. With
 zeros="indicator" a feature that is often zero gets a column that is 1 where it is not: in rows of
 counts and matches a zero means that there was nothing to measure, which a weight on the value
-cannot tell from a small value.
+cannot tell from a small value. With steps a feature also gets columns that are 1 where its value
+lies beyond some of its quantiles: with weights they make a staircase, as a sum of stumps does.
 """
 
 from __future__ import annotations
@@ -21,16 +22,21 @@ from maxmargin.inputs.stored import Arrays, Fields
 #: What may be done about missing values, and about zeros.
 MISSING = ("indicator", "mean", "zero", "error")
 ZEROS = ("indicator", "value")
-#: A column for zeros is added where at least this share of rows is zero, and this share is not.
-ZERO_SHARE = 0.1
-_ARRAYS = ("n_missing", "fill", "gaps", "presence")
+#: A column for zeros or a step is added where at least this share of rows is on either side.
+LEAST_SHARE = 0.05
+#: More steps than this for one feature would have less than that share of the rows between them.
+MOST_STEPS = 20
+_ARRAYS = ("n_missing", "fill", "gaps", "presence", "stepped", "edges")
 
 
-def check_columns(missing: Any, zeros: Any = "value") -> None:
-    """Refuse a way to treat missing values or zeros that there is not."""
+def check_columns(missing: Any, zeros: Any = "value", steps: Any = 0) -> None:
+    """Refuse a way to treat missing values or zeros that there is not, or a number of steps."""
     for name, value, known in (("missing", missing, MISSING), ("zeros", zeros, ZEROS)):
         if not isinstance(value, str) or value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
+    is_whole = isinstance(steps, (int, np.integer)) and not isinstance(steps, bool)
+    if not is_whole or not 0 <= steps <= MOST_STEPS:
+        raise ValueError(f"steps must be a whole number from 0 to {MOST_STEPS}, got {steps!r}.")
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,11 @@ class Columns:
     gaps, presence : int64 arrays
         The features that have a column more, which is 1 where they are missing, or not zero. Those
         columns come behind the features, in this order.
+    stepped : int64 array of shape (n_steps,)
+    edges : float64 array of shape (n_steps,)
+        The features that have steps, and where: a column, behind all others, is 1 where the value
+        of feature ``stepped[s]`` is above ``edges[s]``, or for a negative edge not above it. So it
+        is 0 where the value is 0, and sparse rows stay sparse.
     """
 
     missing: str
@@ -58,21 +69,24 @@ class Columns:
     fill: np.ndarray
     gaps: np.ndarray
     presence: np.ndarray
+    stepped: np.ndarray
+    edges: np.ndarray
 
     @classmethod
-    def learn(cls, rows: Any, missing: str, zeros: str = "value") -> Self:
+    def learn(cls, rows: Any, missing: str, zeros: str = "value", steps: int = 0) -> Self:
         """Look at training rows, dense or CSR, whose values are finite or NaN."""
         n_missing = _count_nan(rows)
         has_means = missing in ("indicator", "mean")
         fill = _means(rows, n_missing) if has_means else np.zeros(rows.shape[1])
         gaps = np.flatnonzero(n_missing) if missing == "indicator" else _NONE
         presence = _often_zero(rows, n_missing) if zeros == "indicator" else _NONE
-        return cls(missing, int(rows.shape[1]), n_missing, fill, gaps, presence)
+        stepped, edges = _steps(rows, int(steps))
+        return cls(missing, int(rows.shape[1]), n_missing, fill, gaps, presence, stepped, edges)
 
     @property
     def n_columns(self) -> int:
         """How many columns rows have in the end."""
-        return self.n_features + len(self.gaps) + len(self.presence)
+        return self.n_features + len(self.gaps) + len(self.presence) + len(self.stepped)
 
     def transform(self, rows: Any) -> Any:
         """Return rows with gaps filled and columns added; the same rows where nothing is to do."""
@@ -81,6 +95,7 @@ class Columns:
             return filled
         # NaN is not zero, but neither was anything seen there.
         added = [_is_nan(rows, self.gaps), _is_present(rows, self.presence)]
+        added.append(_is_beyond(rows, self.stepped, self.edges))
         if sp.issparse(rows):
             return sp.hstack([filled, *added], format="csr", dtype=rows.dtype)
         return np.hstack([filled, *added], dtype=rows.dtype)
@@ -115,11 +130,16 @@ class Columns:
             *given,
             *(f"{given[j]} is missing" for j in self.gaps),
             *(f"{given[j]} is not zero" for j in self.presence),
+            *(
+                f"{given[j]} is {'above' if edge >= 0.0 else 'at most'} {edge:g}"
+                for j, edge in zip(self.stepped, self.edges, strict=True)
+            ),
         ]
 
-    def layout(self) -> list[list[int]]:
+    def layout(self) -> list[list[Any]]:
         """Return which columns were added, as a value that can be compared."""
-        return [self.gaps.tolist(), self.presence.tolist()]
+        which = (self.gaps, self.presence, self.stepped, self.edges)
+        return [array.tolist() for array in which]
 
     def __str__(self) -> str:
         total, features = int(self.n_missing.sum()), np.flatnonzero(self.n_missing)
@@ -157,7 +177,14 @@ class Columns:
             raise ValueError("array 'columns_n_missing' counts values that none may miss")
         if missing != "indicator" and len(added[0]):
             raise ValueError("array 'columns_gaps' lists columns that only \"indicator\" adds")
-        return cls(missing, n_features, n_missing, fill, *added)
+        stepped = arrays.take("columns_stepped", (None,), np.int64, 0, n_features)
+        edges = arrays.take("columns_edges", (len(stepped),))
+        if len(stepped) > MOST_STEPS * n_features or not _are_in_order(stepped, edges):
+            raise ValueError(
+                "arrays 'columns_stepped' and 'columns_edges' must list steps in order"
+            )
+        gaps, presence = added
+        return cls(missing, n_features, n_missing, fill, gaps, presence, stepped, edges)
 
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -213,7 +240,7 @@ def _often_zero(rows: Any, n_missing: np.ndarray) -> np.ndarray:
             high = np.maximum(high, np.where(is_present, chunk, -np.inf).max(axis=0))
             low = np.minimum(low, np.where(is_present, chunk, np.inf).min(axis=0))
     n_zero = rows.shape[0] - n_present - n_missing
-    least = max(ZERO_SHARE * rows.shape[0], 1.0)
+    least = max(LEAST_SHARE * rows.shape[0], 1.0)
     return np.flatnonzero((n_zero >= least) & (n_present >= least) & (high > low))
 
 
@@ -233,5 +260,60 @@ def _is_present(rows: Any, features: np.ndarray) -> Any:
         return (own != 0) & ~np.isnan(own)
     own = own.copy()
     own.data = ((own.data != 0) & ~np.isnan(own.data)).astype(rows.dtype)
+    own.eliminate_zeros()
+    return own
+
+
+def _steps(rows: Any, n_steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features that have steps, and the edges: quantiles of their values but zeros.
+
+    With five of them these are the quantiles .1, .3, .5, .7 and .9: the middles of equal shares.
+    An edge lies half way to the next value, so that rounding to float32 takes no value across.
+    """
+    stepped: list[int] = []
+    edges: list[float] = []
+    if n_steps and rows.shape[0]:
+        by_column = rows.tocsc() if sp.issparse(rows) else rows
+        levels = (np.arange(n_steps) + 0.5) / n_steps
+        least = max(LEAST_SHARE * rows.shape[0], 1.0)
+        for j in range(rows.shape[1]):
+            values = np.sort(_values(by_column, j))
+            if len(values) < least:
+                continue
+            last = np.floor(levels * (len(values) - 1)).astype(np.int64)
+            following = np.searchsorted(values, values[last], side="right")
+            last, following = last[following < len(values)], following[following < len(values)]
+            for edge in np.unique(0.5 * values[last] + 0.5 * values[following]):
+                n_beyond = np.count_nonzero(values > edge if edge >= 0.0 else values <= edge)
+                if least <= n_beyond <= rows.shape[0] - least:
+                    stepped.append(j)
+                    edges.append(float(edge))
+    return np.array(stepped, dtype=np.int64), np.array(edges, dtype=np.float64)
+
+
+def _values(rows: Any, j: int) -> np.ndarray:
+    """Return the values of a feature that are neither zero nor missing."""
+    if sp.issparse(rows):
+        own = rows.data[rows.indptr[j] : rows.indptr[j + 1]]
+    else:
+        own = rows[:, j]
+    return own[(own != 0) & ~np.isnan(own)].astype(np.float64)
+
+
+def _are_in_order(stepped: np.ndarray, edges: np.ndarray) -> bool:
+    """Tell whether features rise, and the edges of each feature."""
+    rise, same = np.diff(stepped), np.diff(edges) > 0.0
+    return bool(((rise > 0) | ((rise == 0) & same)).all())
+
+
+def _is_beyond(rows: Any, features: np.ndarray, edges: np.ndarray) -> Any:
+    """Return columns that are 1 where values are above edges, or not above negative ones."""
+    own = rows[:, features]
+    if not sp.issparse(rows):
+        return np.where(edges >= 0.0, own > edges, own <= edges)
+    own = own.copy()
+    limits = edges[own.indices]
+    is_beyond = np.where(limits >= 0.0, own.data > limits, own.data <= limits)
+    own.data = is_beyond.astype(rows.dtype)
     own.eliminate_zeros()
     return own

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.inputs.labels import Labels
-from maxmargin.inputs.sequence_labels import encode, flatten_labels
+from maxmargin.inputs.sequence_labels import SequenceLabels
 from maxmargin.inputs.sequences import as_sequences, place
+from maxmargin.inputs.widening import NO_STEPS, check_known_strangers, widen, with_steps
 from maxmargin.tags import SCHEMES, scheme_constraints
 
 
@@ -125,64 +126,96 @@ def resolve_constraints(value: Any) -> Constraints | None:
     )
 
 
-def node_barrier(
-    offsets: np.ndarray, classes: np.ndarray, allowed: Any = None, fixed: Any = None
+class Barriers(NamedTuple):
+    """Constraints as compiled code reads them; None where there are none."""
+
+    edges: np.ndarray | None  # (n_labels + 2, n_labels)
+    nodes: np.ndarray | None  # (n_positions, n_labels)
+
+
+def training_barriers(
+    constraints: Constraints | str | None,
+    read: SequenceLabels,
+    offsets: np.ndarray,
+    allowed: Any,
+    known: np.ndarray | None,
+    stacklevel: int,
+) -> tuple[Barriers, np.ndarray]:
+    """Return barriers that are open to what true labels do, and the steps that had to be opened.
+
+    ``known`` are the steps opened at earlier batches, None at a fit. Refuses true labels that the
+    barriers forbid; ``stacklevel`` says whom a warning of opened steps is for.
+    """
+    constraints = resolve_constraints(constraints)
+    classes = read.labels.classes
+    steps = NO_STEPS if known is None else known
+    edges = None
+    if constraints is not None:
+        edges = constraints.barrier(classes)
+        if not constraints.strict:
+            edges, steps = widen(
+                edges, read.codes, offsets, classes, constraints.scheme, known, stacklevel + 1
+            )
+    barriers = Barriers(edges, node_barrier(offsets, read.labels, allowed, read.fixed))
+    breach = find_breach(read.codes, offsets, classes, *barriers)
+    if breach is not None:
+        raise ValueError(
+            f"Y[{breach.sequence}][{breach.position}]: the constraints forbid the true labels: "
+            f"{breach.what}."
+        )
+    return barriers, steps
+
+
+def edge_barrier(
+    constraints: Constraints | str | None, classes: np.ndarray, steps: np.ndarray
 ) -> np.ndarray | None:
-    """Return 0 where a label may stand and -inf where not, a row a position; None: no limits.
+    """Return the barrier of steps at prediction, where these steps were opened at fit."""
+    constraints = resolve_constraints(constraints)
+    if constraints is None:
+        return None
+    check_known_strangers(constraints.scheme, classes, steps)
+    return with_steps(constraints.barrier(classes), steps)
+
+
+def node_barrier(
+    offsets: np.ndarray, labels: Labels, allowed: Any = None, fixed: np.ndarray | None = None
+) -> np.ndarray | None:
+    """Return 0 where a label may stand and -inf where not, one row per position; None: no limits.
 
     Parameters
     ----------
     offsets : array of shape (n_sequences + 1,)
-    classes : array of shape (n_labels,)
+    labels : Labels
     allowed : list, or None
-        One entry a sequence: None (anything), a boolean array of shape (L, n_labels) in the order
-        of `classes`, or a list of L entries, each None or a collection of the labels allowed there.
-    fixed : list, or None
-        One entry a sequence: None, or a list of L labels, None or -1 where free.
+        One entry per sequence: None (anything), a boolean array of shape (L, n_labels) in the order
+        of the classes, or a list of L entries, each None or a collection of the labels allowed.
+    fixed : array of shape (n_positions,), or None
+        The label that must stand at each position, -1 where free.
 
     Examples
     --------
-    >>> node_barrier(np.array([0, 2]), np.array(["a", "b"]), fixed=[["b", None]])
+    >>> node_barrier(np.array([0, 2]), Labels(["a", "b"]), fixed=np.array([1, -1]))
     array([[-inf,   0.],
            [  0.,   0.]])
     """
     if allowed is None and fixed is None:
         return None
-    mask = np.ones((int(offsets[-1]), len(classes)), dtype=bool)
+    mask = np.ones((int(offsets[-1]), len(labels)), dtype=bool)
     if allowed is not None:
         sequences = as_sequences("allowed", allowed)
         if len(sequences) != len(offsets) - 1:
             raise ValueError(
                 f"allowed has {len(sequences)} entries but X has {len(offsets) - 1} sequences."
             )
-        code = Labels(classes).index
         for i, entry in enumerate(sequences):
             if entry is not None:
-                mask[offsets[i] : offsets[i + 1]] = _allowed_mask(entry, i, offsets, code)
+                mask[offsets[i] : offsets[i + 1]] = _allowed_mask(entry, i, offsets, labels.index)
     if fixed is not None:
-        flat = flatten_labels(fixed, offsets, "fixed", optional=True)
-        codes = encode(flat, offsets, Labels(classes), "fixed")
-        rows = np.flatnonzero(codes >= 0)
-        keep = mask[rows, codes[rows]]
+        rows = np.flatnonzero(fixed >= 0)
+        keep = mask[rows, fixed[rows]]
         mask[rows] = False
-        mask[rows, codes[rows]] = keep
+        mask[rows, fixed[rows]] = keep
     return np.where(mask, 0.0, -np.inf)
-
-
-def check_fixed(fixed: Any, codes: np.ndarray, offsets: np.ndarray, classes: np.ndarray) -> None:
-    """Refuse fixed labels that are not the true ones, where these are known."""
-    if fixed is None:
-        return
-    flat = flatten_labels(fixed, offsets, "fixed", optional=True)
-    found = encode(flat, offsets, Labels(classes), "fixed")
-    bad = np.flatnonzero((found >= 0) & (codes >= 0) & (found != codes))
-    if len(bad):
-        i, t = place(offsets, bad[0])
-        names = classes.tolist()
-        raise ValueError(
-            f"fixed[{i}][{t}] is {names[found[bad[0]]]!r}, but Y[{i}][{t}] is "
-            f"{names[codes[bad[0]]]!r}."
-        )
 
 
 def _allowed_mask(entry: Any, i: int, offsets: np.ndarray, code: dict[Any, int]) -> np.ndarray:

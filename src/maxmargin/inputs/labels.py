@@ -84,10 +84,6 @@ class Labels:
             )
         return np.array(codes, dtype=np.int32)
 
-    def decode(self, codes: np.ndarray) -> np.ndarray:
-        """Return the labels at these places."""
-        return self.classes[codes]
-
     def some(self, most: int = 10) -> str:
         """Return the first classes, for an error."""
         return _some(self.classes, most)

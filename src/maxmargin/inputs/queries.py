@@ -4,31 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
 
+from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.sequences import offsets_of, stack_arrays
 from maxmargin.metrics._ranked import number_queries
-
-
-class Queried(NamedTuple):
-    """X, and the query of each row where X is one matrix."""
-
-    X: Any
-    qid: Any = None
-
-    @classmethod
-    def of(cls, X: Any, qid: Any = None) -> Queried:
-        """Return X with its queries; X that has them already stays as it is."""
-        return X if isinstance(X, Queried) and qid is None else cls(X, qid)
-
-    def take(self, rows: np.ndarray) -> Queried:
-        """Return some of the rows, or of the queries where X is a list of them."""
-        ids = None if self.qid is None else np.asarray(self.qid)[rows]
-        return Queried(_safe_indexing(self.X, rows), ids)
 
 
 @dataclass(frozen=True)
@@ -59,13 +42,6 @@ class Queries:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @property
-    def query_of_row(self) -> np.ndarray:
-        """The query of each row, in the order of the caller."""
-        query = np.empty(len(self.order), dtype=np.int64)
-        query[self.order] = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        return query
-
     def rows(self, q: int) -> np.ndarray:
         """Return the rows of a query."""
         return self.order[self.offsets[q] : self.offsets[q + 1]]
@@ -78,7 +54,8 @@ class Queries:
 
 
 def read_queries(
-    given: Any,
+    X: Any,
+    qid: Any,
     read_rows: Callable[[Any], Any],
     n_features: int | None = None,
     *,
@@ -88,13 +65,12 @@ def read_queries(
 
     Parameters
     ----------
-    given : list of arrays of shape (n_documents, n_features); `Queried` rows with their queries; or
-        rows alone, which are one query
+    X : list of arrays of shape (n_documents, n_features), or rows
+    qid : the query of each row, or None; rows without it are one query
     read_rows : validates rows that come as one matrix
     n_features : what arrays in a list must have; None: what the first has
     allow_nan : whether values may be missing in arrays in a list
     """
-    X, qid = given if isinstance(given, Queried) else (given, None)
     if is_list_of_queries(X):
         if qid is not None:
             raise ValueError("qid is for rows in one matrix; X is a list, an element a query.")
@@ -187,8 +163,6 @@ def _numbers(values: Any, name: str) -> np.ndarray:
 
 def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
     """Return one weight a query: as given for a list, and for rows the weight all its rows have."""
-    from maxmargin.inputs.checks import check_weights
-
     if queries.is_list or sample_weight is None:
         return check_weights(sample_weight, len(queries))
     weight = check_weights(sample_weight, len(queries.order))
@@ -196,7 +170,6 @@ def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
     for q in range(len(queries)):
         own = weight[queries.rows(q)]
         if (own != own[0]).any():
-            # Queries given by place, as the third argument, end up here.
             way_out = "" if queries.has_qid else " Without qid=, X is one query."
             raise ValueError(
                 f"sample_weight differs within {queries.names(q)} ({own.min():g} to {own.max():g});"
@@ -214,7 +187,8 @@ def check_normalization(how: Any) -> None:
     """Refuse a way to normalise that there is not."""
     if how is not None and how not in NORMALIZATIONS:
         raise ValueError(
-            f"normalize must be None or one of {', '.join(map(repr, NORMALIZATIONS))}, got {how!r}."
+            f"normalize_queries must be None or one of {', '.join(map(repr, NORMALIZATIONS))}, got "
+            f"{how!r}."
         )
 
 
@@ -250,7 +224,8 @@ def normalize_queries(queries: Queries, rows: Any, how: str | None) -> Any:
         return rows
     if sp.issparse(rows):
         raise ValueError(
-            f"normalize={how!r} would make sparse rows dense: pass dense rows, or take 'maxabs'."
+            f"normalize_queries={how!r} would make sparse rows dense: pass dense rows, or take "
+            "'maxabs'."
         )
     rows = np.array(rows)
     for q in range(len(queries)):

@@ -15,6 +15,7 @@ from maxmargin.inputs.vocabulary import (
     check_csr,
     check_dense,
     check_matrix_like,
+    name_text_column,
     restored_table,
     row_kind,
 )
@@ -23,14 +24,16 @@ from maxmargin.inputs.vocabulary import (
 class RowInputs:
     """The part of an estimator that reads one row of features an example.
 
-    It has the parameters `min_count` and `hashing`; see `FeatureTable`. One that takes missing
-    values has the parameter `missing`, and `_columned` makes columns of rows; see `Columns`.
+    It has the parameters `min_count` and `n_hashed_features`; see `FeatureTable`. One that takes
+    missing values has the parameter `missing`, and `_columned` makes columns of rows, see
+    `Columns`.
     """
 
     min_count: int
-    hashing: int | None
+    n_hashed_features: int | None
     missing: str = "error"
     zeros: str = "value"
+    steps: int = 0
     n_features_in_: int
     features_: FeatureTable | None
     columns_: Columns
@@ -48,35 +51,47 @@ class RowInputs:
             if self.features_ is not None:
                 return self.features_.transform(X)
         elif kind is not None:
-            self.features_ = FeatureTable(self.min_count, self.hashing)
+            self.features_ = FeatureTable(self.min_count, self.n_hashed_features)
             rows = self.features_.fit_transform(X)
-            self.n_features_in_ = rows.shape[1]
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+            self._forget_names(rows.shape[1], self.features_)
             return rows
         else:
             self.features_ = None
         check_matrix_like(X)
-        matrix = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            reset=reset,
-        )
+        try:
+            matrix = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+                reset=reset,
+            )
+        except (TypeError, ValueError):
+            name_text_column(X, "X")
+            raise
         check = check_csr if sp.issparse(matrix) else check_dense
         return check(matrix, allow_nan=self._allows_nan())
 
+    def _forget_names(self, n_features: int, table: FeatureTable | None = None) -> None:
+        """Take note of rows whose columns have no names but those of a table."""
+        self.features_, self.n_features_in_ = table, n_features
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
     def _allows_nan(self) -> bool:
-        check_columns(self.missing, self.zeros)
+        check_columns(self.missing, self.zeros, self.steps)
         return self.missing != "error"
 
     def _columned(self, rows: Any, reset: bool) -> Any:
         """Return validated rows with gaps filled and columns added, as weights see them."""
         if reset:
-            self.columns_ = Columns.learn(rows, self.missing, self.zeros)
+            self.columns_ = Columns.learn(rows, self.missing, self.zeros, self._n_steps())
         return self.columns_.transform(rows)
+
+    def _n_steps(self) -> int:
+        """Return how many steps a feature may have."""
+        return self.steps
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of `coef_`: features first, then columns added to them.

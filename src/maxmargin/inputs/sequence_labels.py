@@ -9,9 +9,53 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.inputs.labels import Labels
-from maxmargin.inputs.sequences import as_sequences, naming
+from maxmargin.inputs.sequences import as_sequences, naming, place
 
 UNKNOWN = -1
+
+
+class SequenceLabels(NamedTuple):
+    """Labels of all positions, as places in the classes; -1 where unknown, or not fixed."""
+
+    labels: Labels
+    codes: np.ndarray
+    fixed: np.ndarray | None  # None where no sequence has fixed labels
+
+
+def read_labels(
+    y: Any, fixed: Any, offsets: np.ndarray, labels: Labels | None = None, classes: Any = None
+) -> SequenceLabels:
+    """Return true labels and fixed ones, which must not differ where both are known.
+
+    Where ``labels`` are None they are learnt: `classes` by name, or those of y, sorted.
+
+    Examples
+    --------
+    >>> read_labels([["b", None, "a"]], [[None, "b", None]], np.array([0, 3]))[1:]
+    (array([ 1, -1,  0], dtype=int32), array([-1,  1, -1], dtype=int32))
+    """
+    flat = flatten_labels(y, offsets)
+    if labels is None:
+        labels = learn_labels(flat, offsets, classes)
+    codes = encode(flat, offsets, labels)
+    known = read_fixed(fixed, offsets, labels)
+    if known is not None:
+        bad = np.flatnonzero((known >= 0) & (codes >= 0) & (known != codes))
+        if len(bad):
+            i, t = place(offsets, bad[0])
+            names = labels.classes.tolist()
+            raise ValueError(
+                f"fixed[{i}][{t}] is {names[known[bad[0]]]!r}, but Y[{i}][{t}] is "
+                f"{names[codes[bad[0]]]!r}."
+            )
+    return SequenceLabels(labels, codes, known)
+
+
+def read_fixed(fixed: Any, offsets: np.ndarray, labels: Labels) -> np.ndarray | None:
+    """Return fixed labels as places in the classes, -1 where free; None: no sequence has any."""
+    if fixed is None:
+        return None
+    return encode(flatten_labels(fixed, offsets, "fixed", optional=True), offsets, labels, "fixed")
 
 
 def flatten_labels(

@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.inputs.vocabulary import _check_rows, check_csr, check_dense, row_kind
+from maxmargin.inputs.vocabulary import (
+    FeatureTable,
+    _check_rows,
+    check_csr,
+    check_dense,
+    name_text_column,
+    row_kind,
+)
 
 
 class Stack(NamedTuple):
@@ -23,10 +30,39 @@ class Stack(NamedTuple):
     offsets: np.ndarray  # (n_sequences + 1,) int64
 
 
+def read_sequences(X: Any, table: FeatureTable) -> tuple[Stack, FeatureTable | None]:
+    """Return the features of training sequences, and the table where they are symbolic.
+
+    ``table`` is an empty one, which then learns their features.
+    """
+    sequences = as_sequences("X", X)
+    kind = symbolic_kind(sequences)
+    if kind is None:
+        return stack_arrays(sequences), None
+    positions, offsets = flatten_positions(sequences, kind)
+    return Stack(table.fit_transform(positions, naming("X", offsets)), offsets), table
+
+
+def reread_sequences(X: Any, table: FeatureTable | None, n_features: int) -> Stack:
+    """Return the features of sequences as those of training were read."""
+    sequences = as_sequences("X", X)
+    if table is not None:
+        positions, offsets = flatten_positions(sequences, table.kind)
+        return Stack(table.transform(positions, naming("X", offsets)), offsets)
+    kind = symbolic_kind(sequences)
+    if kind is not None:
+        raise TypeError(
+            f"X has {'dictionaries' if kind == 'dict' else 'lists'} of features, but the model was "
+            "fitted on arrays."
+        )
+    return stack_arrays(sequences, n_features)
+
+
 def as_sequences(name: str, value: Any) -> list[Any]:
     """Return the elements of X or Y as a list; one element is one sequence."""
     is_iterable = hasattr(value, "__len__") and hasattr(value, "__iter__")
-    if sp.issparse(value) or isinstance(value, (str, bytes, dict)) or not is_iterable:
+    is_table = sp.issparse(value) or hasattr(value, "columns")
+    if is_table or isinstance(value, (str, bytes, dict)) or not is_iterable:
         raise TypeError(
             f"{name} must be a list of sequences, got {type(value).__name__}; one element of "
             f"{name} is one sequence, so wrap a single one in a list."
@@ -140,6 +176,7 @@ def _as_matrix(where: str, sequence: Any) -> Any:
             if array.dtype == object:
                 array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
+            name_text_column(sequence, where)
             raise ValueError(
                 f"{where} is not a rectangular array of numbers of shape (positions, features): "
                 f"{error}"

@@ -53,7 +53,7 @@ class FeatureTable:
     ----------
     min_count : int
         Features that occur in fewer rows are left out.
-    hashing : int or None
+    n_hashed_features : int or None
         Number of columns to hash the features into, without a vocabulary; None keeps one.
 
     Examples
@@ -68,13 +68,15 @@ class FeatureTable:
     array([[2., 0., 0.]])
     """
 
-    def __init__(self, min_count: int = 1, hashing: int | None = None) -> None:
+    def __init__(self, min_count: int = 1, n_hashed_features: int | None = None) -> None:
         self.min_count = check_number("min_count", min_count, 1, closed=True, integer=True)
-        if hashing is not None:
-            check_number("hashing", hashing, 1, closed=True, integer=True)
+        if n_hashed_features is not None:
+            check_number("n_hashed_features", n_hashed_features, 1, closed=True, integer=True)
             if min_count > 1:
-                raise ValueError("hashing keeps no vocabulary, so min_count must be 1 with it.")
-        self.hashing = hashing
+                raise ValueError(
+                    "n_hashed_features keeps no vocabulary, so min_count must be 1 with it."
+                )
+        self.n_hashed_features = n_hashed_features
         self.kind = ""
         #: Names of the columns; None with hashing.
         self.names: list[str] | None = None
@@ -83,7 +85,7 @@ class FeatureTable:
     @property
     def n_columns(self) -> int:
         """Columns of the matrix."""
-        return self.hashing or len(self.names or ())
+        return self.n_hashed_features or len(self.names or ())
 
     def fit_transform(self, rows: Sequence[Any], name: Name = _named) -> sp.csr_matrix:
         """Learn the vocabulary of rows, and return their matrix."""
@@ -92,7 +94,7 @@ class FeatureTable:
             raise ValueError("X has zero features: every row is empty.")
         self.kind = kind
         _check_rows(rows, kind, name)
-        if self.hashing is not None:
+        if self.n_hashed_features is not None:
             return self._matrix(rows, name)
         if kind == "dict":
             vectorizer = DictVectorizer()
@@ -129,9 +131,11 @@ class FeatureTable:
         self._places = {feature: place for place, feature in enumerate(names)}
 
     def _matrix(self, rows: Sequence[Any], name: Name) -> sp.csr_matrix:
-        if self.hashing is not None:
+        if self.n_hashed_features is not None:
             is_dict = self.kind == "dict"
-            hasher = FeatureHasher(self.hashing, input_type="pair" if is_dict else "string")
+            hasher = FeatureHasher(
+                self.n_hashed_features, input_type="pair" if is_dict else "string"
+            )
             X = hasher.transform(map(_pairs, rows) if is_dict else rows)
         elif self.kind == "dict":
             vectorizer = DictVectorizer()
@@ -159,7 +163,7 @@ class FeatureTable:
         """Return the table as plain data, for a model file."""
         return {
             "min_count": self.min_count,
-            "hashing": self.hashing,
+            "n_hashed_features": self.n_hashed_features,
             "kind": self.kind,
             "names": self.names,
         }
@@ -168,12 +172,15 @@ class FeatureTable:
     def from_state(cls, state: dict[str, Any]) -> FeatureTable:
         """Return the table that `to_state` was called on."""
         fields = Fields(state, "features")
-        table, names = cls(fields.take("min_count"), fields.take("hashing")), fields.take("names")
+        table, names = (
+            cls(fields.take("min_count"), fields.take("n_hashed_features")),
+            fields.take("names"),
+        )
         table.kind = fields.text("kind", ("dict", "names"))
         fields.close()
-        if (names is None) != (table.hashing is not None):
+        if (names is None) != (table.n_hashed_features is not None):
             raise ValueError("features must have names, or be hashed, and not both")
-        if table.hashing is None:
+        if table.n_hashed_features is None:
             if not isinstance(names, list) or not names:
                 raise fields.refuse("names", "a list of names", names)
             if table.kind == "names" and not all(type(name) is str for name in names):
@@ -245,6 +252,33 @@ def check_matrix_like(X: Any) -> None:
         for i, size in enumerate(sizes):
             if size != sizes[0]:
                 raise ValueError(f"X[{i}] has {size} features but X[0] has {sizes[0]}.")
+
+
+def name_text_column(X: Any, where: str) -> None:
+    """Raise if X is a data frame with a column that is no numbers, saying which one it is.
+
+    For X of which no matrix of numbers could be made.
+    """
+    if not hasattr(X, "columns"):
+        return
+    cells = np.asarray(np.asarray(X), dtype=object)
+    for name, column in zip(X.columns, cells.T, strict=True):
+        for row, value in enumerate(column):
+            if value is not None and not _is_number(value):
+                raise ValueError(
+                    f"{where} has {value!r:.40} in row {row} of column {name!r}, where numbers are "
+                    "expected. Encode that column (OneHotEncoder or OrdinalEncoder of "
+                    "sklearn.preprocessing), drop it, or pass a list of dictionaries, one a row, "
+                    "in which a text is a feature of its own."
+                )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def check_csr(

@@ -20,6 +20,30 @@ _MOST_NAMED = 10  # steps that a warning names
 NO_STEPS = np.zeros((0, 3), dtype=np.int64)
 
 
+def widen(
+    barrier: np.ndarray,
+    codes: np.ndarray,
+    offsets: np.ndarray,
+    classes: np.ndarray,
+    scheme: str | None,
+    known: np.ndarray | None,
+    stacklevel: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a barrier that is open to what true labels do, and all steps that were opened.
+
+    ``known`` are the steps of earlier batches; None at a fit, which also refuses a scheme to which
+    many labels do not belong.
+    """
+    if known is None:
+        check_strangers(scheme, classes, codes)
+        known = NO_STEPS
+    barrier = with_steps(barrier, known)
+    steps = forbidden_steps(barrier, codes, offsets)
+    if len(steps):
+        warn_of_steps(steps, classes, stacklevel + 1)
+    return with_steps(barrier, steps), joined(known, steps)
+
+
 def forbidden_steps(barrier: np.ndarray, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the steps that labels take although a barrier forbids them.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maxmargin.io.any import EXTENSIONS, FileData, file_format, read_any
+from maxmargin.io.any import EXTENSIONS, file_format
 from maxmargin.io.arff import ArffData, read_arff
 from maxmargin.io.arff_write import write_arff
 from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
@@ -36,7 +36,6 @@ __all__ = [
     "ArffData",
     "ConllData",
     "FeatureTemplate",
-    "FileData",
     "RankingData",
     "SchemeMatch",
     "Span",
@@ -50,7 +49,6 @@ __all__ = [
     "detect_scheme",
     "file_format",
     "find_violations",
-    "read_any",
     "read_arff",
     "read_conll",
     "read_label_list",

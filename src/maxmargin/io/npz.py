@@ -1,6 +1,7 @@
 """Dense data in npz files: keys ``X``, ``y`` and, for sequences, ``offsets``.
 
-Sequences are stacked: sequence i is rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of X and y.
+Sequences are stacked: sequence i is rows ``offsets[i]`` to ``offsets[i + 1] - 1`` of X and y. Where
+sequences are queries, ``qid[i]`` may be the number of query i.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from maxmargin.io.files import Source, source_name
 from maxmargin.io.replace import atomic_write
 from maxmargin.io.unpack import most_unpacked
 
-__all__ = ["cut", "read_npz", "stack", "write_npz"]
+__all__ = ["cut", "read_npz", "read_npz_queries", "stack", "write_npz"]
 
 #: The arrays of a file, and the kinds of `numpy.dtype` that each may have.
-_KINDS = {"X": "biuf", "y": "biufUS", "offsets": "biuf"}
+_KINDS = {"X": "biuf", "y": "biufUS", "offsets": "biuf", "qid": "iu"}
 
 
 def stack(
@@ -76,6 +77,8 @@ def write_npz(
     path: str | os.PathLike[str],
     X: NDArray[Any] | Sequence[Any],
     y: NDArray[Any] | Sequence[Any] | None = None,
+    *,
+    qid: NDArray[Any] | Sequence[int] | None = None,
 ) -> None:
     """Write dense samples, or sequences, with their labels; the file is replaced in one step.
 
@@ -86,6 +89,8 @@ def write_npz(
         A list makes a file of sequences.
     y : labels of the samples, list of sequences of labels, or None
         Numbers or strings.
+    qid : array of int of shape (n_sequences,) or None
+        The numbers of the queries, where sequences are queries; each stands for one.
 
     Examples
     --------
@@ -107,6 +112,8 @@ def write_npz(
         if y is not None:
             arrays["y"], ends = stack(y, "y")
             _check_same_lengths(arrays["offsets"], ends)
+    if qid is not None:
+        arrays["qid"] = np.asarray(qid)
     for key, array in arrays.items():
         if array.dtype == object:
             raise TypeError(f"{key} holds Python objects; expected numbers or strings.")
@@ -139,6 +146,7 @@ def _check(arrays: dict[str, NDArray[Any]], name: str) -> None:
     if y is not None and (y.ndim == 0 or len(y) != len(X)):
         raise ValueError(f"{name}: y has shape {y.shape} but X has {len(X)} rows.")
     if offsets is None:
+        _check_queries(arrays.get("qid"), 0, name)
         return
     is_whole = offsets.ndim == 1 and len(offsets) >= 2 and np.issubdtype(offsets.dtype, np.integer)
     # Neighbours are compared, not subtracted: a difference of unsigned numbers is never below 0.
@@ -151,6 +159,16 @@ def _check(arrays: dict[str, NDArray[Any]], name: str) -> None:
         raise ValueError(
             f"{name}: offsets must be whole numbers that rise from 0 to the {len(X)} rows of X."
         )
+    _check_queries(arrays.get("qid"), len(offsets) - 1, name)
+
+
+def _check_queries(qid: NDArray[Any] | None, n_sequences: int, name: str) -> None:
+    if qid is None:
+        return
+    if n_sequences == 0 or qid.shape != (n_sequences,) or len(np.unique(qid)) < n_sequences:
+        raise ValueError(f"{name}: qid must have a number of its own for each sequence of X.")
+    if int(qid.max()) > np.iinfo(np.int64).max:
+        raise ValueError(f"{name}: qid holds {qid.max()}, which is beyond int64.")
 
 
 def read_npz(source: Source) -> tuple[Any, Any]:
@@ -183,11 +201,17 @@ def read_npz(source: Source) -> tuple[Any, Any]:
     >>> X.shape, y
     ((2, 2), array([1, 0]))
     """
+    return read_npz_queries(source)[:2]
+
+
+def read_npz_queries(source: Source) -> tuple[Any, Any, NDArray[np.int64] | None]:
+    """Samples and labels as :func:`read_npz` gives them, and the numbers of queries, or None."""
     name = source_name(source)
     arrays = read_arrays(source, _KINDS)
     _check(arrays, name)
-    X, y, offsets = arrays["X"], arrays.get("y"), arrays.get("offsets")
+    X, y, offsets, qid = arrays["X"], arrays.get("y"), arrays.get("offsets"), arrays.get("qid")
     if offsets is None:
-        return X, y
+        return X, y, None
     offsets = offsets.astype(np.int64)
-    return cut(X, offsets), None if y is None else cut(y, offsets)
+    numbers = None if qid is None else qid.astype(np.int64)
+    return cut(X, offsets), None if y is None else cut(y, offsets), numbers

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core.problem import Problem
 from maxmargin.estimators.ranking.svm import RankingSVM
+from maxmargin.inputs.request import Request
 from maxmargin.inputs.rows import RowInputs
 from maxmargin.search.trace import Trace, trace_search
 from maxmargin.training.settings import resolve_search, resolve_surrogate
@@ -47,14 +48,14 @@ def example_problem(estimator: Any, x: Any, y: Any, search: Any = None) -> Probl
     else:
         alone = _alone if isinstance(estimator, RowInputs) else _listed
         inputs, outputs = alone(x), alone(y)
-    training = estimator._encode(inputs, outputs, reset=False, weighted=False)
-    if isinstance(estimator, RankingSVM) and training.n_examples != 1:
+    task = estimator._encode(Request(inputs, outputs), reset=False, weighted=False)
+    if isinstance(estimator, RankingSVM) and task.n_examples != 1:
         raise ValueError(
-            f"y has {training.n_examples} grades above others, and under {estimator.cost!r} each "
+            f"y has {task.n_examples} grades above others, and under {estimator.cost!r} each "
             "is an example of its own: pass 1 for the documents that count as relevant and 0 for "
             "the others."
         )
-    return training.problem(surrogate, 1.0, 1, chosen)
+    return task.problem(surrogate, 1.0, 1, chosen)
 
 
 def trace_example(

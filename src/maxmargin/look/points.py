@@ -9,11 +9,11 @@ import numpy as np
 
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
+    capabilities,
     k_best,
     k_best_room,
     margin_error,
     maximize,
-    oracles,
     output_cost,
     output_size,
     output_sizes,
@@ -199,7 +199,7 @@ class _Bench:
 
     def __init__(self, data: Any, cost: Any, i: int, w: np.ndarray) -> None:
         self.data, self.cost, self.i = data, cost, i
-        self.theta = workspace(data)
+        self.theta, self.room = workspace(data)
         potentials(data, i, w, 1.0, self.theta)
         self.dtype = truths(data).dtype
         self.size = int(output_size(data, i))
@@ -217,14 +217,14 @@ class _Bench:
     def ask(self, score_scale: float, cost_scale: float) -> np.ndarray:
         """Return the output of largest score_scale * h + cost_scale * g, as a row."""
         y = np.zeros(self.size, dtype=self.dtype)
-        maximize(self.data, self.cost, self.i, self.theta, score_scale, cost_scale, y, 0)
+        maximize(self.data, self.cost, self.i, self.theta, self.room, score_scale, cost_scale, y, 0)
         return y
 
     def best(self, tilt: float, k: int) -> np.ndarray:
         """Return the k outputs of largest h + tilt * g, one a row."""
         y = np.zeros(k * self.size, dtype=self.dtype)
-        room = k_best_room(self.data, self.cost, k)
-        found = k_best(self.data, self.cost, self.i, self.theta, 1.0, tilt, k, room, y, 0)
+        own = k_best_room(self.data, self.cost, k)
+        found = k_best(self.data, self.cost, self.i, self.theta, self.room, 1.0, tilt, k, own, y, 0)
         return y.reshape(k, self.size)[:found]
 
 
@@ -253,7 +253,7 @@ def _sample(
 ) -> np.ndarray:
     """Return the outputs at the corners, the k best at each one's tilt, and neighbours of these."""
     rows = [bench.truth[None], *(y[None] for y, _ in corners)]
-    if "k_best" in oracles(bench.data, bench.cost):
+    if "k_best" in capabilities(bench.data, bench.cost):
         tilts = np.unique([tilt for _, tilt in corners])
         k = max(2, n_outputs // (3 * len(tilts)))
         rows += [bench.best(tilt, k) for tilt in tilts]

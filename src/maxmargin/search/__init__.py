@@ -5,7 +5,7 @@ from __future__ import annotations
 from maxmargin.search.angular import Angular
 from maxmargin.search.contract import Search
 from maxmargin.search.direct import Direct
-from maxmargin.search.hull.climb import ConvexHull
+from maxmargin.search.hull.convex_hull import ConvexHull
 from maxmargin.search.profile import Profile
 from maxmargin.search.reference.binary import BinarySearch
 from maxmargin.search.reference.bisecting import Bisecting

@@ -18,11 +18,11 @@ import numpy as np
 
 from maxmargin.core.compile import kernel
 from maxmargin.core.contract import (
+    capabilities,
     constrained,
     cost_step,
     find,
     implements,
-    is_relaxed,
     margin_error,
     memory,
     output_cost,
@@ -30,15 +30,9 @@ from maxmargin.core.contract import (
     psi,
     search_room,
 )
-from maxmargin.search.contract import (
-    Recall,
-    check_at_least,
-    check_tolerance,
-    copy_output,
-    recall,
-    remember,
-    remembered,
-)
+from maxmargin.core.outputs import copy_output
+from maxmargin.search.contract import check_at_least, check_tolerance
+from maxmargin.search.recall import Recall, recall, remember, remembered
 
 #: Outputs an example that are kept for the next pass: the best one is often one of the last few.
 N_REMEMBERED = 8
@@ -99,7 +93,7 @@ class Angular:
     def bind(self, data: Any, cost: Any, surrogate: Any) -> AngularSearch:
         """Return the search over these examples."""
         kept = recall(data, N_REMEMBERED, self.warm)
-        if is_relaxed(type(data)):
+        if "relaxed" in capabilities(data, cost):
             steps, tol = None, max(self.tol, RELAXED_TOL)
         else:
             steps, tol = cost_step(data, cost), self.tol
@@ -236,15 +230,15 @@ def _narrow(angles: Any, place: int, lines: Any, n_lines: int, step: float, best
 @implements(find, AngularSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
-    kept, labels = search.recall, desk.room.labels
-    angles, lines = desk.room.angles, desk.room.lines
+    kept, labels = search.recall, desk.search_room.labels
+    angles, lines = desk.search_room.angles, desk.search_room.lines
     size, start = output_size(data, i), kept.starts[i]
     best, best_slope, best_error = 0.0, 0.0, 0.0
     place = -1  # of the best output in labels
     first_tilt = 1.0
     n_found = kept.counts[i]
     for k in range(n_found):
-        copy_output(size, kept.labels, k * kept.n_cells + start, labels, k * size)
+        copy_output(data, i, kept.labels, k * kept.n_cells + start, labels, k * size)
         error = margin_error(data, i, desk.theta, labels, k * size)
         g = output_cost(data, cost, i, labels, k * size)
         value, slope, _ = psi(surrogate, error, g)
@@ -273,7 +267,19 @@ def _find(search, problem, i, desk, outputs, at):
         here = n_found * size
         is_closed = angles[IS_CLOSED, n_angles] > 0.0
         is_found = constrained(
-            data, cost, i, desk.theta, lam, low, high, is_closed, labels, n_found, labels, here
+            data,
+            cost,
+            i,
+            desk.theta,
+            desk.room,
+            lam,
+            low,
+            high,
+            is_closed,
+            labels,
+            n_found,
+            labels,
+            here,
         )
         desk.calls[0] += 1
         n_calls += 1
@@ -312,9 +318,9 @@ def _find(search, problem, i, desk, outputs, at):
 
     bound = max(bound, left)
     if place < 0:
-        copy_output(size, kept.truths, start, outputs, at)
+        copy_output(data, i, kept.truths, start, outputs, at)
     else:
-        copy_output(size, labels, place * size, outputs, at)
+        copy_output(data, i, labels, place * size, outputs, at)
         if kept.is_warm:
-            remember(kept, i, size, outputs, at)
+            remember(data, kept, i, outputs, at)
     return best, best_slope, best_error, max(bound, best)

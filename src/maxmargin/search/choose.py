@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.core.contract import has, is_relaxed, oracles, profile_levels, profile_price
+from maxmargin.core.contract import capabilities, has, name_of, profile_levels, profile_price
 from maxmargin.search.contract import Search
 from maxmargin.search.direct import Direct
-from maxmargin.search.hull.climb import FALLBACKS, ConvexHull
+from maxmargin.search.hull.convex_hull import FALLBACKS, ConvexHull
 from maxmargin.search.profile import Profile
-from maxmargin.structures import UserData
 from maxmargin.surrogates import BetaScaling, GeneralizedScaling, SlackRescaling, Surrogate
 
 #: A profile that takes the time of more calls of the oracle than this loses to a hull search that
@@ -36,8 +35,8 @@ def best_search(data: Any, cost: Any) -> Any:
 
     Where they allow none, a hull search that bounds what it may miss.
     """
-    offered = oracles(data, cost)
-    if is_relaxed(type(data)):
+    offered = capabilities(data, cost)
+    if "relaxed" in offered:
         return ConvexHull(integral=False)
     if "profile" in offered and profile_price(data, cost) <= DEAREST_PROFILE:
         return Profile()
@@ -64,7 +63,7 @@ def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
     """Return why a search does not fit, or nothing where it does."""
     if search.surrogates == "slack" and not _is_slack(surrogate):
         return f"is for slack rescaling only, not for {type(surrogate).__name__}"
-    missing = search.needs - oracles(data, cost)
+    missing = search.needs - capabilities(data, cost)
     if not missing:
         return ""
     if "profile" in missing and has(profile_levels, type(data), type(cost)):
@@ -73,12 +72,7 @@ def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
         except ValueError as error:
             return f"needs a profile, but {str(error).rstrip('.')}"
     oracle = sorted(missing)[0]
-    if isinstance(data, UserData):
-        return f"needs the oracle {oracle!r}, which {type(data.structure).__name__} does not have"
-    return (
-        f"needs the oracle {oracle!r}, which {type(data).__name__} with {type(cost).__name__} "
-        "does not have"
-    )
+    return f"needs the oracle {oracle!r}, which {name_of(data, cost)} does not have"
 
 
 def _is_slack(surrogate: Surrogate) -> bool:

@@ -34,7 +34,7 @@ def _search_room(search, problem):
 def _find(search, problem, i, desk, outputs, at):
     data, cost = problem.data, problem.cost
     top = maximize_bounded(
-        data, cost, i, desk.theta, search.score_scale, search.cost_scale, outputs, at
+        data, cost, i, desk.theta, desk.room, search.score_scale, search.cost_scale, outputs, at
     )
     desk.calls[0] += 1
     error = margin_error(data, i, desk.theta, outputs, at)

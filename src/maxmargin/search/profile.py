@@ -75,8 +75,8 @@ def _search_room(search, problem):
 
 @implements(find, ProfileSearch)
 def _find(search, problem, i, desk, outputs, at):
-    data, cost, sheet = problem.data, problem.cost, desk.room
-    n_levels = profile(data, cost, i, desk.theta, sheet.own, sheet.h, sheet.g)
+    data, cost, sheet = problem.data, problem.cost, desk.search_room
+    n_levels = profile(data, cost, i, desk.theta, desk.room, sheet.own, sheet.h, sheet.g)
     desk.calls[0] += 1
     best = 0
     top = -np.inf
@@ -86,7 +86,7 @@ def _find(search, problem, i, desk, outputs, at):
             if value > top:
                 top = value
                 best = level
-    profile_output(data, cost, i, desk.theta, sheet.own, best, outputs, at)
+    profile_output(data, cost, i, desk.theta, desk.room, sheet.own, best, outputs, at)
     error = margin_error(data, i, desk.theta, outputs, at)
     h = error + shift(data, cost, i, outputs, at)
     value, slope, _ = psi(problem.surrogate, h, output_cost(data, cost, i, outputs, at))

@@ -23,6 +23,7 @@ from maxmargin.core.contract import (
     maximize_within,
     mix,
     output_cost,
+    output_length,
     output_parts,
     output_size,
     potentials,
@@ -189,7 +190,8 @@ def trace_search(problem: Any, i: int, w: Any, *, slack: float = 0.0) -> Trace:
     found = plain.empty_outputs(int(output_size(view.data, i)))
     value, _, _, bound = find(search, traced, i, desk, found, 0)
     h, g = _measure(view.data, view.cost, i, desk.theta, found, 0)
-    return Trace(log.queries, found, h, g, float(value), float(bound), int(desk.calls[0]))
+    cells = _cells(view.data, i, found, 0)
+    return Trace(log.queries, cells, h, g, float(value), float(bound), int(desk.calls[0]))
 
 
 def _own(value: Any) -> Any:
@@ -254,7 +256,7 @@ class _TracedCost:
 
 
 def _cells(data: Any, i: int, outputs: Any, at: int) -> np.ndarray:
-    return np.array(outputs[at : at + int(output_size(data, i))])
+    return np.array(outputs[at : at + int(output_length(data, i, outputs, at))])
 
 
 def _value(tilt: float, h: float, g: float) -> float:
@@ -268,6 +270,11 @@ def _tilt(score_scale: float, cost_scale: float) -> float:
 @implements(output_size, _TracedData)
 def _output_size(data, i):
     return output_size(data.data, i)
+
+
+@implements(output_length, _TracedData)
+def _output_length(data, i, outputs, at):
+    return output_length(data.data, i, outputs, at)
 
 
 @implements(margin_error, _TracedData)
@@ -291,14 +298,16 @@ def _output_cost(data, cost, i, outputs, at):
 
 
 @implements(maximize, _TracedData, _TracedCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    maximize(data.data, cost.cost, i, theta, score_scale, cost_scale, outputs, at)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    maximize(data.data, cost.cost, i, theta, room, score_scale, cost_scale, outputs, at)
     _add_weighted(data, cost.cost, i, theta, _tilt(score_scale, cost_scale), outputs, at)
 
 
 @implements(maximize_bounded, _TracedData, _TracedCost)
-def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    top = maximize_bounded(data.data, cost.cost, i, theta, score_scale, cost_scale, outputs, at)
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    top = maximize_bounded(
+        data.data, cost.cost, i, theta, room, score_scale, cost_scale, outputs, at
+    )
     scale = score_scale if score_scale > 0.0 else cost_scale
     tilt = _tilt(score_scale, cost_scale)
     _add_weighted(data, cost.cost, i, theta, tilt, outputs, at, top / scale)
@@ -321,9 +330,9 @@ def _add_weighted(
 
 
 @implements(k_best, _TracedData, _TracedCost)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     inner, price = data.data, cost.cost
-    count = k_best(inner, price, i, theta, score_scale, cost_scale, k, room, outputs, at)
+    count = k_best(inner, price, i, theta, room, score_scale, cost_scale, k, own, outputs, at)
     tilt, size = _tilt(score_scale, cost_scale), int(output_size(inner, i))
     places = [at + rank * size for rank in range(count)]
     points = [_measure(inner, price, i, theta, outputs, place) for place in places]
@@ -334,10 +343,12 @@ def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at)
 
 
 @implements(constrained, _TracedData, _TracedCost)
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
     inner, price = data.data, cost.cost
     is_there = constrained(
-        inner, price, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at
+        inner, price, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
     )
     points = [_measure(inner, price, i, theta, outputs, at)] if is_there else []
     cells = [_cells(inner, i, outputs, at)] if is_there else []
@@ -357,10 +368,12 @@ def _output_parts(data, i, outputs, at):
 
 
 @implements(maximize_within, _TracedData, _TracedCost)
-def _maximize_within(data, cost, i, theta, score_scale, cost_scale, forbid, require, outputs, at):
+def _maximize_within(
+    data, cost, i, theta, room, score_scale, cost_scale, forbid, require, outputs, at
+):
     inner, price = data.data, cost.cost
     is_there = maximize_within(
-        inner, price, i, theta, score_scale, cost_scale, forbid, require, outputs, at
+        inner, price, i, theta, room, score_scale, cost_scale, forbid, require, outputs, at
     )
     points = [_measure(inner, price, i, theta, outputs, at)] if is_there else []
     cells = [_cells(inner, i, outputs, at)] if is_there else []
@@ -371,8 +384,8 @@ def _maximize_within(data, cost, i, theta, score_scale, cost_scale, forbid, requ
 
 
 @implements(profile, _TracedData, _TracedCost)
-def _profile(data, cost, i, theta, room, h, g):
-    n_levels = profile(data.data, cost.cost, i, theta, room, h, g)
+def _profile(data, cost, i, theta, room, own, h, g):
+    n_levels = profile(data.data, cost.cost, i, theta, room, own, h, g)
     there = h[:n_levels] > -math.inf
     points = np.column_stack([h[:n_levels][there], g[:n_levels][there]])
     data.log.add("profile", math.nan, points, [], math.nan)
@@ -380,8 +393,8 @@ def _profile(data, cost, i, theta, room, h, g):
 
 
 @implements(profile_output, _TracedData, _TracedCost)
-def _profile_output(data, cost, i, theta, room, level, outputs, at):
-    profile_output(data.data, cost.cost, i, theta, room, level, outputs, at)
+def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    profile_output(data.data, cost.cost, i, theta, room, own, level, outputs, at)
     log, cells = data.log, _cells(data.data, i, outputs, at)
     for place, query in enumerate(log.queries):
         if query.kind == "profile":

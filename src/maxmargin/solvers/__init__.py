@@ -6,11 +6,12 @@ from maxmargin.solvers.blocks.bcfw import BlockFrankWolfe
 from maxmargin.solvers.contract import Progress, Solver, State
 from maxmargin.solvers.cutting.n_slack import NSlack
 from maxmargin.solvers.cutting.one_slack import OneSlack
+from maxmargin.solvers.events import Iteration, Snapshot
 from maxmargin.solvers.listed.sdca import SDCA
 from maxmargin.solvers.online.perceptron import Perceptron
 from maxmargin.solvers.online.sgd import SGD
 from maxmargin.solvers.result import Record, Result
-from maxmargin.solvers.run import Iteration, Snapshot, run
+from maxmargin.solvers.run import run
 
 #: Solvers by name. A new one is a file of its own and a line here.
 SOLVERS: dict[str, type[Solver]] = {

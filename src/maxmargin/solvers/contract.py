@@ -61,7 +61,7 @@ class Solver(ABC):
     #: The state that `start` makes.
     state_class: ClassVar[type[State]]
     #: What it asks for: of the surrogate "convex", "linear" (in h) or "unit_slope" (dpsi/dh is 1),
-    #: of the structure "listed" (few outputs, that can be listed).
+    #: of the structure "listed" (few outputs, that can be listed), of the regulariser "euclidean".
     needs: ClassVar[frozenset[str]] = frozenset()
     #: Whether it minimises P, so that primal values are worth computing.
     minimizes: ClassVar[bool] = True
@@ -81,6 +81,14 @@ class Solver(ABC):
         In compiled calls of `Problem.strides`: what is raised between two of them, by Ctrl-C or
         because time is up, ends the pass and leaves the state consistent.
         """
+
+    def objective(self, problem: Problem) -> str:
+        """Return whose objective is minimised, see `Result.objective`."""
+        return problem.objective
+
+    def given(self) -> tuple[Any, ...]:
+        """Return what a state depends on besides the problem and the options of the solver."""
+        return ()
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return the weights worth reporting, preferred ones first, each with its dual value."""

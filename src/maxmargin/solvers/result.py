@@ -53,7 +53,7 @@ class Result:
     objective : str
         Whose maximum the losses are, and so what primal, dual and gap belong to: "integral", of the
         outputs themselves; "relaxed", of a relaxation's, which has more; or "reduced", of a part of
-        the data, the rest being held on its side (`RankingSVM(approximate=True)`).
+        the data, the rest being held on its side (`RankingSVM(two_stage=True)`).
     is_convex : bool
         Whether the surrogate is convex in w. If not there is no dual, and no certificate.
     n_iter, n_oracle_calls, seconds : passes over the data, calls of the oracle, wall-clock time

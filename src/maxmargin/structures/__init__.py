@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 # These register implementations.
-from maxmargin.structures import given as _given  # noqa: F401
 from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
 from maxmargin.structures.chain import zero_one as _chain_zero_one  # noqa: F401
 from maxmargin.structures.chain.data import ChainData, ChainLayout, chain_data, chain_layout
@@ -38,6 +37,8 @@ STRUCTURES: dict[str, type] = {
     "multilabel_listed": ListedLabels,
     "multilabel_pairwise": PairwiseLabels,
     "multilabel_relaxed": RelaxedLabels,
+    "multilabel_program": ProgramLabels,
+    "multilabel_relaxed_program": RelaxedProgramLabels,
     "ranking": RankingData,
     "user": UserData,
 }

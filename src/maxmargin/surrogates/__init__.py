@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from maxmargin.surrogates import switch as _switch  # noqa: F401  (registers the implementations)
 from maxmargin.surrogates.base import BuiltinSurrogate, Surrogate
 from maxmargin.surrogates.beta import BetaScaling
 from maxmargin.surrogates.generalized import GeneralizedScaling
@@ -12,7 +11,7 @@ from maxmargin.surrogates.micro_f1 import MicroF1
 from maxmargin.surrogates.prob import ProbLoss
 from maxmargin.surrogates.slack import SlackRescaling
 
-#: Surrogates by name. A new one is a file of its own, a line here and a branch in switch.py.
+#: Surrogates by name. A new one is a file of its own and a line here.
 SURROGATES: dict[str, type] = {
     "margin": MarginRescaling,
     "slack": SlackRescaling,
@@ -22,6 +21,9 @@ SURROGATES: dict[str, type] = {
     "prob": ProbLoss,
     "micro_f1": MicroF1,
 }
+
+# Last, because it is made from the registry.
+from maxmargin.surrogates import switch as _switch  # noqa: E402, F401
 
 __all__ = [
     "SURROGATES",

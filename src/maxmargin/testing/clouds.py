@@ -20,6 +20,7 @@ import numpy as np
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
+    capabilities,
     constrained,
     cost_step,
     implements,
@@ -28,7 +29,6 @@ from maxmargin.core.contract import (
     margin_error,
     maximize,
     n_weights,
-    oracles,
     output_cost,
     output_size,
     output_sizes,
@@ -55,6 +55,12 @@ class CloudData(NamedTuple):
 
     starts: Any  # (n_examples + 1,) int64
     truths: Any  # (n_examples,) int32: zeros
+
+
+class CloudPotentials(NamedTuple):
+    """Scores of the outputs of one example."""
+
+    scores: Any  # (most outputs of an example,)
 
 
 class CloudCost(NamedTuple):
@@ -304,7 +310,7 @@ def _truths(data):
 
 @implements(workspace, CloudData)
 def _workspace(data):
-    return np.zeros(int(np.diff(data.starts).max()))
+    return CloudPotentials(np.zeros(int(np.diff(data.starts).max()))), ()
 
 
 @implements(output_size, CloudData)
@@ -316,12 +322,12 @@ def _output_size(data, i):
 def _potentials(data, i, w, scale, theta):
     first = data.starts[i]
     for y in range(data.starts[i + 1] - first):
-        theta[y] = scale * w[first + y]
+        theta.scores[y] = scale * w[first + y]
 
 
 @implements(margin_error, CloudData)
 def _margin_error(data, i, theta, outputs, at):
-    return theta[outputs[at]] - theta[0]
+    return theta.scores[outputs[at]] - theta.scores[0]
 
 
 @implements(add_difference, CloudData)
@@ -333,8 +339,8 @@ def _add_difference(data, i, outputs, at, scale, w):
 # -- the oracles --------------------------------------------------------------------------------
 
 
-@implements(oracles, CloudData)
-def _oracles(data, cost):
+@implements(capabilities, CloudData)
+def _capabilities(data, cost):
     if not isinstance(cost, CloudCost):  # a user's own, with the plain oracle that it must have
         return frozenset({"weighted"})
     found = {name for name, hidden in zip(HIDDEN, cost.hides, strict=True) if not hidden}
@@ -357,14 +363,16 @@ def _is_better(
 
 
 @implements(maximize, CloudData, CloudCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     first = data.starts[i]
     best = 0
     for y in range(1, data.starts[i + 1] - first):
-        value = score_scale * theta[y] + cost_scale * cost.g[first + y]
-        best_value = score_scale * theta[best] + cost_scale * cost.g[first + best]
-        h, g = theta[y], cost.g[first + y]
-        if _is_better(value, h, g, best_value, theta[best], cost.g[first + best], cost_scale):
+        value = score_scale * theta.scores[y] + cost_scale * cost.g[first + y]
+        best_value = score_scale * theta.scores[best] + cost_scale * cost.g[first + best]
+        h, g = theta.scores[y], cost.g[first + y]
+        if _is_better(
+            value, h, g, best_value, theta.scores[best], cost.g[first + best], cost_scale
+        ):
             best = y
     outputs[at] = best
 
@@ -375,34 +383,36 @@ def _k_best_room(data, cost, k):
 
 
 @implements(k_best, CloudData, CloudCost)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     first = data.starts[i]
     n_outputs = data.starts[i + 1] - first
-    room[:] = 0
+    own[:] = 0
     for place in range(min(k, n_outputs)):
         best = -1
         for y in range(n_outputs):
-            if room[y] == 0:
-                h, g = theta[y], cost.g[first + y]
+            if own[y] == 0:
+                h, g = theta.scores[y], cost.g[first + y]
                 value = score_scale * h + cost_scale * g
                 if best < 0:
                     best = y
-                best_value = score_scale * theta[best] + cost_scale * cost.g[first + best]
+                best_value = score_scale * theta.scores[best] + cost_scale * cost.g[first + best]
                 best_g = cost.g[first + best]
-                if _is_better(value, h, g, best_value, theta[best], best_g, cost_scale):
+                if _is_better(value, h, g, best_value, theta.scores[best], best_g, cost_scale):
                     best = y
         outputs[at + place] = best
-        room[best] = 1
+        own[best] = 1
     return min(k, n_outputs)
 
 
 @implements(constrained, CloudData, CloudCost)
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
     # < and <= are told apart by the quotient itself, so there is no need to look at bans.
     first = data.starts[i]
     best = -1
     for y in range(data.starts[i + 1] - first):
-        h, g = 1.0 + (theta[y] - theta[0]), cost.g[first + y]
+        h, g = 1.0 + (theta.scores[y] - theta.scores[0]), cost.g[first + y]
         if h <= 0.0:
             continue
         slope = g / h
@@ -410,7 +420,7 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
             value = g if tilt == math.inf else h + tilt * g
             if best < 0:
                 best = y
-            best_h, best_g = 1.0 + (theta[best] - theta[0]), cost.g[first + best]
+            best_h, best_g = 1.0 + (theta.scores[best] - theta.scores[0]), cost.g[first + best]
             best_value = best_g if tilt == math.inf else best_h + tilt * best_g
             if _is_better(value, h, g, best_value, best_h, best_g, tilt):
                 best = y
@@ -436,7 +446,7 @@ def _profile_room(data, cost):
 
 
 @implements(profile, CloudData, CloudCost)
-def _profile(data, cost, i, theta, room, h, g):
+def _profile(data, cost, i, theta, room, own, h, g):
     first = data.starts[i]
     n_levels = cost.levels.shape[1]
     for level in range(n_levels):
@@ -444,12 +454,12 @@ def _profile(data, cost, i, theta, room, h, g):
         g[level] = cost.levels[i, level]
     for y in range(data.starts[i + 1] - first):
         for level in range(n_levels):
-            if g[level] == cost.g[first + y] and theta[y] - theta[0] > h[level]:
-                h[level] = theta[y] - theta[0]
-                room[level] = y
+            if g[level] == cost.g[first + y] and theta.scores[y] - theta.scores[0] > h[level]:
+                h[level] = theta.scores[y] - theta.scores[0]
+                own[level] = y
     return n_levels
 
 
 @implements(profile_output, CloudData, CloudCost)
-def _profile_output(data, cost, i, theta, room, level, outputs, at):
-    outputs[at] = room[level]
+def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    outputs[at] = own[level]

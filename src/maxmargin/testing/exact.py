@@ -188,11 +188,11 @@ def _move(
 
 def _bounds(problem: Problem, planes: Planes, alpha: np.ndarray) -> Optimum:
     w = planes.slopes.T @ alpha / problem.lam
-    norm = 0.5 * problem.lam * float(w @ w)
+    norm = 0.5 * problem.lam * problem.inner(w, w)
     return Optimum(w, float(planes.offsets @ alpha) - norm, _value(problem, planes, w))
 
 
 def _value(problem: Problem, planes: Planes, w: np.ndarray) -> float:
     """Return lam/2 |w|^2 plus the losses that the planes make."""
     losses = np.maximum.reduceat(planes.offsets - planes.slopes @ w, planes.start)
-    return float(losses.sum()) + 0.5 * problem.lam * float(w @ w)
+    return float(losses.sum()) + 0.5 * problem.lam * problem.inner(w, w)

@@ -59,7 +59,8 @@ def check_listed(
     add_few(data, i, table, len(some), mass, -2.5, added)
     expected = -2.5 * mass[: len(some)] @ phi[some]
     _compare("add_few", "add_listed", i, added, expected, n * slack)
-    theta, scores, found = workspace(data), np.zeros(n), np.zeros((2, n))
+    theta, _ = workspace(data)
+    scores, found = np.zeros(n), np.zeros((2, n))
     for w in weights:
         rounding = slack * (1.0 + np.abs(w).sum())
         few_scores(data, i, table, len(some), w, scores)

@@ -14,8 +14,10 @@ from maxmargin.structures import (
     ListedLabels,
     MulticlassData,
     PairwiseLabels,
+    ProgramLabels,
     RankingData,
     RelaxedLabels,
+    RelaxedProgramLabels,
     TreeLabels,
     UserData,
 )
@@ -61,6 +63,11 @@ def _of_relaxed_labels(data: RelaxedLabels, i: int) -> np.ndarray:
     twice = np.where(rows >= 0, 2 * rows, -1)
     cells[:, : data.n_labels] = cells[:, side : side + data.n_labels] = twice
     return cells
+
+
+def _of_relaxed_programs(data: RelaxedProgramLabels, i: int) -> np.ndarray:
+    """List the integral outputs only, as those of the other relaxation."""
+    return _boxed([data.with_edges((row == 1).astype(np.float64)) for row in _of_labels(data, i)])
 
 
 def _of_ranking(data: RankingData, i: int) -> np.ndarray:
@@ -117,6 +124,8 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     ListedLabels: _of_labels,
     PairwiseLabels: _of_labels,
     RelaxedLabels: _of_relaxed_labels,
+    ProgramLabels: _of_labels,
+    RelaxedProgramLabels: _of_relaxed_programs,
     RankingData: _of_ranking,
     UserData: _of_user,
 }

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.core.contract import provided_by
 from maxmargin.core.problem import Problem
 from maxmargin.solvers import Iteration, Result, Snapshot, Solver, State, run
 from maxmargin.testing._require import require, require_parameters
@@ -82,8 +81,8 @@ def check_solver(
 def _fitting_problems(solver: Solver) -> list[Problem]:
     """Return small problems whose structures provide what the solver needs of them."""
     problems = [tiny_problem("multiclass"), tiny_problem("chain")]
-    of_structures = solver.needs - {"convex", "linear", "unit_slope"}
-    return [each for each in problems if of_structures <= provided_by(type(each.view.data))]
+    of_structures = solver.needs - {"convex", "linear", "unit_slope", "euclidean"}
+    return [each for each in problems if of_structures <= each.capabilities]
 
 
 def _run(problem: Problem, solver: Solver, seed: int, **options: Any) -> tuple[Result, State]:

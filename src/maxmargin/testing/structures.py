@@ -11,7 +11,9 @@ from numba.core.errors import NumbaError
 
 from maxmargin.core.contract import (
     add_difference,
+    capabilities,
     difference_potentials,
+    has,
     margin_error,
     maximize,
     n_weights,
@@ -19,7 +21,6 @@ from maxmargin.core.contract import (
     output_size,
     output_sizes,
     potentials,
-    provided_by,
     truths,
     workspace,
 )
@@ -33,6 +34,7 @@ from maxmargin.testing._require import require
 from maxmargin.testing.listed import check_listed
 from maxmargin.testing.oracles import check_oracles
 from maxmargin.testing.outputs import OutputSource, all_outputs
+from maxmargin.testing.parts import check_parts
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -51,6 +53,7 @@ class _Case(NamedTuple):
     differences: np.ndarray  # (n_outputs, n_weights): Psi_i(y)
     costs: np.ndarray  # (n_outputs,)
     theta: Any
+    room: Any
 
     def name(self, k: int) -> str:
         cells = self.outputs[k]
@@ -81,10 +84,11 @@ def check_structure(
 
     The best output is the best of the list, for several scales of score and cost; margin errors are
     linear in w, and zero at the truth; they, `add_difference` and `difference_potentials` tell of
-    the same joint features; the cost is >= 0, and 0 at the truth; nothing is changed that should
-    not be; where there are functions on lists of outputs they agree with those on single ones; the
-    oracles that a structure in plain Python has besides are right (`check_oracles`); compiled code
-    gives the numbers that Python gives.
+    the same joint features; where outputs have parts, score and joint features are linear in them,
+    and what overrides a default made of parts does the same; the cost is >= 0, and 0 at the truth;
+    nothing is changed that should not be; where there are functions on lists of outputs they agree
+    with those on single ones; the oracles that a structure in plain Python has besides are right
+    (`check_oracles`); compiled code gives the numbers that Python gives.
 
     Parameters
     ----------
@@ -134,7 +138,9 @@ def check_structure(
             for scales in SCALES:
                 _check_maximize(case, w, *scales)
         _check_gram(case)
-        if "listed" in provided_by(type(data)):
+        if "parts" in capabilities(data, cost):
+            check_parts(case, weights, TOLERANCE)
+        if "listed" in capabilities(data, cost):
             check_listed(
                 data, cost, i, case.outputs, case.differences, case.costs, weights, TOLERANCE
             )
@@ -147,7 +153,7 @@ def check_structure(
 
 
 def _as_data(structure: Any, X: Any, Y: Any, cost: Any) -> tuple[Any, Any]:
-    if isinstance(structure, tuple | UserData):
+    if isinstance(structure, tuple) or has(n_weights, type(structure)):
         own = isinstance(structure, UserData)
         if cost is None and not own:
             raise TypeError("cost must be given with data: what maximize and output_cost take.")
@@ -191,7 +197,7 @@ def _list_case(data: Any, cost: Any, i: int, source: OutputSource | None) -> _Ca
     for k, y in enumerate(outputs):
         add_difference(data, i, y, 0, 1.0, differences[k])
         costs[k] = output_cost(data, cost, i, y, 0)
-    case = _Case(data, cost, i, outputs, differences, costs, workspace(data))
+    case = _Case(data, cost, i, outputs, differences, costs, *workspace(data))
     right = np.flatnonzero([_equal(y, truth) for y in outputs])
     require(len(right) > 0, f"The true output of example {i} is not among those listed.")
     require(
@@ -260,7 +266,9 @@ def _check_maximize(case: _Case, w: np.ndarray, score_scale: float, cost_scale: 
     # Twice, the second time elsewhere in a larger array: nothing else may be touched.
     cells = np.full(2 * size + 2, -7, dtype=case.outputs.dtype)
     for at in (0, size + 1):
-        maximize(case.data, case.cost, case.i, case.theta, score_scale, cost_scale, cells, at)
+        maximize(
+            case.data, case.cost, case.i, case.theta, case.room, score_scale, cost_scale, cells, at
+        )
     require(
         cells[size] == -7 and cells[-1] == -7,
         f"maximize wrote beyond the {size} cells of an output of example {case.i}.",

@@ -28,7 +28,7 @@ from maxmargin.structures import (
 )
 from maxmargin.surrogates import SURROGATES
 from maxmargin.training.settings import resolve_search
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 N_LABELS = 3
 LENGTHS = (1, 3, 2, 3)
@@ -136,6 +136,8 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     # On a forest the relaxation is exact, so that the best of all sets is the best there is.
     "multilabel_pairwise": _tiny_labels("pairwise", [(0, 1), (1, 2)]),
     "multilabel_relaxed": _tiny_labels("relaxed", [(0, 1), (1, 2)]),
+    "multilabel_program": _tiny_labels("program", [(0, 1), (0, 2), (1, 2)]),
+    "multilabel_relaxed_program": _tiny_labels("relaxed_program", [(0, 1), (1, 2)]),
     "ranking": _tiny_ranking,
     "user": _tiny_user,
 }
@@ -220,7 +222,7 @@ def tiny_problem(
     tiny = tiny_data(structure, features, seed)
     cost = fitting_costs(structure)[0] if cost is None else cost
     weight = 0.5 + np.random.default_rng(seed).random(len(tiny.sizes))
-    training = Training(tiny.data, tiny_tables(tiny, cost), len(tiny.sizes), weight)
-    return training.problem(
+    task = Task(tiny.data, tiny_tables(tiny, cost), len(tiny.sizes), weight)
+    return task.problem(
         SURROGATES[surrogate](), lam, n_jobs, resolve_search(search), compile=compile
     )

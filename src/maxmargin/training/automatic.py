@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from maxmargin.core.contract import capabilities
 from maxmargin.solvers import SDCA, SGD, BlockFrankWolfe, NSlack, OneSlack, Solver
 from maxmargin.training.settings import (
+    Settings,
+    check_fit_together,
     knows_enough,
     lacking_needs,
     resolve_search,
     resolve_surrogate,
 )
+from maxmargin.training.task import Task
 
 #: Best first. Planes of all examples together say more where examples are few and long. Exact steps
 #: over all outputs are fastest where these can be listed. Block steps need a convex loss, NSlack
@@ -24,8 +29,10 @@ def is_automatic(solver: Any) -> bool:
     return isinstance(solver, str) and solver == "auto"
 
 
-def automatic_solver(estimator: Any) -> Solver:
+def automatic_solver(estimator: Any, offered: frozenset[str] = frozenset()) -> Solver:
     """Return the solver that "auto" stands for: the first that fits what is to be learnt.
+
+    ``offered`` is what the data offer, of which nothing is known before they are.
 
     ===========================================  ==========================
     rankings                                     ``OneSlack(inwards=True)``
@@ -37,15 +44,26 @@ def automatic_solver(estimator: Any) -> Solver:
 
     Examples
     --------
-    >>> from maxmargin import ChainSVM, MulticlassSVM, ProbLoss
-    >>> [automatic_solver(kind()).name for kind in (ChainSVM, MulticlassSVM)]
-    ['bcfw', 'sdca']
+    >>> from maxmargin import ChainSVM, MulticlassSVM
+    >>> from maxmargin.surrogates import ProbLoss
+    >>> automatic_solver(ChainSVM()).name
+    'bcfw'
+    >>> automatic_solver(MulticlassSVM(), frozenset({"listed"})).name
+    'sdca'
     >>> automatic_solver(MulticlassSVM(surrogate=ProbLoss(convex=False))).name
     'sgd'
     """
     surrogate, search = resolve_surrogate(estimator.surrogate), resolve_search(estimator.search)
-    structure = estimator._structure()
     solvers = (*LONG_EXAMPLES, *ANY_EXAMPLES) if estimator.has_long_examples else ANY_EXAMPLES
-    fitting = [solver for solver in solvers if not lacking_needs(solver, surrogate, structure)]
+    fitting = [solver for solver in solvers if not lacking_needs(solver, surrogate, offered)]
     informed = [solver for solver in fitting if knows_enough(solver, search)]
     return (informed or fitting)[0]
+
+
+def settle(estimator: Any, settings: Settings, task: Task) -> tuple[Settings, Task]:
+    """Return settings and task as they are solved: "auto" resolved, and the solver's needs met."""
+    if is_automatic(estimator.solver):
+        solver = automatic_solver(estimator, capabilities(task.data, task.cost))
+        settings = replace(settings, solver=solver)
+    check_fit_together(settings.solver, settings.surrogate, task.data, task.cost)
+    return estimator._stage(settings, task)

@@ -1,15 +1,15 @@
-"""Checkpoints: a run written to a file now and then, and taken up again from it."""
+"""Checkpoints: a run written to a file now and then and at its end, and taken up from it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.core.problem import Problem
 from maxmargin.inputs.checks import check_number
+from maxmargin.inputs.request import Request
 from maxmargin.persistence import damaged, read, write
 from maxmargin.solvers import Iteration, Snapshot
 from maxmargin.solvers.restore.checked import Fields
@@ -17,11 +17,26 @@ from maxmargin.training.storage import params_to_state
 from maxmargin.training.warm import digest, fingerprint
 
 #: Parameters that a resumed run may change: they move the end of a run, or change no result.
-FREE = frozenset({"max_iter", "time_budget", "n_jobs", "callbacks", "verbose", "warm_start"})
+FREE = frozenset({"max_iter", "time_budget", "n_jobs", "verbose", "warm_start"})
+
+
+class Watch(NamedTuple):
+    """Who looks at a run while it goes: held-out examples, and how long they may not get better."""
+
+    eval_set: Request | None = None
+    patience: int | None = None
+
+
+NOBODY = Watch()
 
 
 class Checkpoint:
-    """A callback that writes the run to a file, for ``fit(X, Y, resume=path)``.
+    """A callback that writes the run to a file, for ``fit(X, y, resume=path)``.
+
+    It is written every so many passes, and once more when the run is over: because it converged, at
+    a limit (`max_iter`, `time_budget`, `patience`), or by Ctrl-C. A pass that is cut short is not
+    in it: a resumed run makes that pass whole. For this the state is copied after each pass that
+    is not written.
 
     Parameters
     ----------
@@ -37,7 +52,7 @@ class Checkpoint:
     >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "b"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.mm")
-    ...     model = MulticlassSVM(random_state=0, callbacks=[Checkpoint(path, every=1)]).fit(X, y)
+    ...     model = MulticlassSVM(random_state=0).fit(X, y, callbacks=[Checkpoint(path, every=1)])
     ...     again = MulticlassSVM(random_state=0).fit(X, y, resume=path)
     >>> bool((model.coef_ == again.coef_).all())
     True
@@ -47,9 +62,7 @@ class Checkpoint:
         self.path = path
         self.every = check_number("every", every, 1, closed=True, integer=True)
 
-    def bind(
-        self, estimator: Any, problem: Problem, eval_set: tuple[Any, Any] | None = None
-    ) -> Callable[[Iteration], None]:
+    def bind(self, estimator: Any, problem: Problem, watch: Watch = NOBODY) -> _Writer:
         """Return the callback of one run."""
         if problem.truths.dtype == object:
             raise TypeError("Checkpoint: outputs that are Python objects cannot be written.")
@@ -58,33 +71,54 @@ class Checkpoint:
             "params": params_to_state(estimator),
             "layout": digest(estimator._layout()),
             "fingerprint": fingerprint(problem),
-            "eval_set": _eval_digest(estimator, eval_set),
+            "eval_set": _eval_digest(estimator, watch.eval_set),
+            "patience": watch.patience,
         }
+        return _Writer(self.path, self.every, owner)
 
-        def write_snapshot(event: Iteration) -> None:
-            if event.record.pass_ % self.every == 0:
-                snapshot = event.snapshot()
-                meta = {"owner": owner, "run": snapshot.meta}
-                write(self.path, "checkpoint", meta, snapshot.arrays)
 
-        return write_snapshot
+class _Writer:
+    """The callback of one run, which knows whose run it is."""
+
+    def __init__(self, path: str | os.PathLike[str], every: int, owner: dict[str, Any]) -> None:
+        self._path = path
+        self._every = every
+        self._owner = owner
+        #: The run after its last pass, where that is not in the file.
+        self._unwritten: Snapshot | None = None
+
+    def __call__(self, event: Iteration) -> None:
+        snapshot = event.snapshot()
+        if event.record.pass_ % self._every == 0:
+            self._write(snapshot)
+        else:
+            # The next pass works on these arrays, and may be cut short.
+            arrays = {name: array.copy() for name, array in snapshot.arrays.items()}
+            self._unwritten = Snapshot(snapshot.meta, arrays)
+
+    def end(self) -> None:
+        """Write the last whole pass of a run that is over."""
+        if self._unwritten is not None:
+            self._write(self._unwritten)
+
+    def _write(self, snapshot: Snapshot) -> None:
+        meta = {"owner": self._owner, "run": snapshot.meta}
+        write(self._path, "checkpoint", meta, snapshot.arrays)
+        self._unwritten = None
 
 
 def bind_callbacks(
-    callbacks: list[Any], estimator: Any, problem: Problem, eval_set: tuple[Any, Any] | None = None
+    callbacks: list[Any], estimator: Any, problem: Problem, watch: Watch = NOBODY
 ) -> list[Any]:
     """Return callbacks as `run` calls them; those with a method `bind` are told of the run."""
     return [
-        callback.bind(estimator, problem, eval_set) if hasattr(callback, "bind") else callback
+        callback.bind(estimator, problem, watch) if hasattr(callback, "bind") else callback
         for callback in callbacks
     ]
 
 
 def read_checkpoint(
-    path: str | os.PathLike[str],
-    estimator: Any,
-    problem: Problem,
-    eval_set: tuple[Any, Any] | None = None,
+    path: str | os.PathLike[str], estimator: Any, problem: Problem, watch: Watch = NOBODY
 ) -> Snapshot:
     """Return the run of a checkpoint, refused unless it is of this estimator and this problem."""
     document = read(path, kind="checkpoint")
@@ -100,12 +134,16 @@ def read_checkpoint(
                 raise whose.refuse(key, "text", value)
         if not isinstance(whose.take("params"), dict):
             raise ValueError("its parameters are no mapping")
+        patience = whose.take("patience", None)
+        if patience is not None and type(patience) is not int:
+            raise whose.refuse("patience", "an integer or None", patience)
         whose.close()
     if owner["estimator"] != type(estimator).__name__:
         raise ValueError(
             f"{name} is of a {owner['estimator']!s:.80}, not of a {type(estimator).__name__}."
         )
-    theirs, ours = owner["params"], params_to_state(estimator)
+    theirs = owner["params"] | {"patience": patience}
+    ours = params_to_state(estimator) | {"patience": watch.patience}
     with damaged(path, "is a damaged checkpoint"):
         differ = [key for key in ours if key not in FREE and _differ(theirs.get(key), ours[key])]
     if differ:
@@ -116,7 +154,7 @@ def read_checkpoint(
     same_layout = owner["layout"] == digest(estimator._layout())
     if not same_layout or owner["fingerprint"] != fingerprint(problem):
         raise ValueError(f"{name} is of a run on other data, so it cannot be resumed on these.")
-    if owner.get("eval_set") != _eval_digest(estimator, eval_set):
+    if owner.get("eval_set") != _eval_digest(estimator, watch.eval_set):
         raise ValueError(
             f"{name} is of a run with another eval_set, whose scores its own would not go with."
         )
@@ -130,12 +168,11 @@ def _differ(a: Any, b: Any) -> bool:
     return digest(_plain(a)) != digest(_plain(b))
 
 
-def _eval_digest(estimator: Any, eval_set: tuple[Any, Any] | None) -> str | None:
+def _eval_digest(estimator: Any, eval_set: Request | None) -> str | None:
     """Return a hash of held-out examples, whatever kind of lists or arrays they came in."""
     if eval_set is None:
         return None
-    X, Y = eval_set
-    return digest((estimator._encode_inputs(X), _plain(list(Y))))
+    return digest((estimator._encode_inputs(eval_set), _plain(list(eval_set.y))))
 
 
 def _plain(value: Any) -> Any:

@@ -12,9 +12,11 @@ import numpy as np
 
 from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.inputs.checks import check_number
+from maxmargin.inputs.request import Request
 from maxmargin.solvers import SOLVERS, Record, Result, Solver, State
 from maxmargin.solvers.contract import check_finite
-from maxmargin.training.settings import resolve_solver
+from maxmargin.training.automatic import settle
+from maxmargin.training.settings import check_settings, generator, resolve_solver
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,15 +26,17 @@ def is_online(estimator: Any) -> bool:
     solver = resolve_solver(estimator._named_solver())
     if not solver.is_online:
         online = [name for name, cls in SOLVERS.items() if cls.is_online]
+        # What "auto" stands for is settled once data are known, but none of it is online here.
+        name = estimator.solver if isinstance(estimator.solver, str) else solver.name
         raise AttributeError(
-            f"{type(estimator).__name__} has no partial_fit with solver {solver.name!r}, which is "
+            f"{type(estimator).__name__} has no partial_fit with solver {name!r}, which is "
             "not online: it needs all examples at once. Online solvers: "
             f"{', '.join(map(repr, online)) or 'none'}."
         )
     return True
 
 
-class _OnlineOnly:
+class OnlineOnly:
     """A method that an estimator has only with an online solver.
 
     Like scikit-learn's `available_if`, but its error says which solvers have it.
@@ -51,7 +55,7 @@ class _OnlineOnly:
 
 def online_only(method: F) -> F:
     """Hide a method, `partial_fit`, from estimators whose solver is not online."""
-    return cast(F, _OnlineOnly(method))
+    return cast(F, OnlineOnly(method))
 
 
 def batch_lam(estimator: Any, solver: Solver, lam: float | None, n_total: int | None) -> float:
@@ -83,6 +87,29 @@ def check_classes(estimator: Any, classes: Iterable[Any] | None, is_first: bool)
         raise ValueError(
             f"classes are {list(classes)!r} but were {estimator.classes_.tolist()!r} before."
         )
+
+
+def partial_fit(
+    estimator: Any,
+    request: Request,
+    classes: Iterable[Any] | None,
+    lam: float | None,
+    n_total: int | None,
+) -> Any:
+    """Make one pass over a batch; see `BaseSVM.partial_fit`. An error may leave it half done."""
+    settings = check_settings(estimator)
+    lam = batch_lam(estimator, settings.solver, lam, n_total)
+    is_first = not hasattr(estimator, "result_")
+    check_classes(estimator, classes, is_first)
+    task = estimator._encode(request, reset=is_first, classes=classes)
+    settings, task = settle(estimator, settings, task)
+    problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
+    if estimator._online is None or estimator._online.solver != settings.solver:
+        known = None if is_first else estimator.result_
+        rng = generator(estimator.random_state)
+        estimator._online = OnlineRun(settings.solver, rng, result=known)
+    estimator._memory = None
+    return estimator._adopt(estimator._online.advance(problem))
 
 
 class OnlineRun:

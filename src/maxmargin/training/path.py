@@ -1,26 +1,29 @@
-"""The regularisation path: one fit a C, each from the dual of the one before."""
+"""The regularisation path: one fit per C, each from the dual of the one before."""
 
 from __future__ import annotations
 
 import copy
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from maxmargin.core.problem import lam_from_C
-from maxmargin.inputs.queries import Queried, check_ids
+from maxmargin.inputs.queries import check_ids
+from maxmargin.inputs.request import Request
 from maxmargin.metrics._ranked import number_queries
 from maxmargin.solvers import Result, State, run
+from maxmargin.training.automatic import settle
+from maxmargin.training.checkpoint import NOBODY
+from maxmargin.training.fit import bound
 from maxmargin.training.scoring import check_scoring_known, measure_for
-from maxmargin.training.settings import check_C, check_settings, generator
+from maxmargin.training.settings import check_C, check_callbacks, check_settings, generator
 
 
 @dataclass
@@ -33,8 +36,8 @@ class PathResult:
     Attributes
     ----------
     Cs : ndarray of shape (n_Cs,)
-    results : list of Result, one a C
-    estimators : list of fitted estimators, one a C
+    results : list of Result, one per C
+    estimators : list of fitted estimators, one per C
     scores : ndarray of shape (n_Cs, n_folds), or None without `cv`
     """
 
@@ -45,7 +48,7 @@ class PathResult:
 
     @property
     def mean_scores(self) -> np.ndarray | None:
-        """Mean score over the folds, one a C."""
+        """Mean score over the folds, one per C."""
         return None if self.scores is None else self.scores.mean(axis=1)
 
     @property
@@ -65,55 +68,49 @@ class PathResult:
 
 
 def regularization_path(
-    estimator: Any, X: Any, Y: Any, Cs: Iterable[float], cv: Any, scoring: Any, sample_weight: Any
+    estimator: Any, request: Request, Cs: Iterable[float], cv: Any, scoring: Any, callbacks: Any
 ) -> PathResult:
     """Fit clones of an estimator along C, and score them on held-out folds if asked."""
     values = np.array(sorted({check_C(C, f"Cs[{i}]") for i, C in enumerate(Cs)}))
     if len(values) == 0:
         raise ValueError("Cs is empty; give at least one C.")
-    estimator._check_eval_set(None)
-    fitted = fit_along(estimator, X, Y, values, sample_weight)
+    check_callbacks(callbacks)
+    fitted = fit_along(estimator, request, values, callbacks)
     path = PathResult(values[: len(fitted)], [each.result_ for each in fitted], fitted)
     if cv is None or _is_interrupted(fitted):
         return path
     learner = _knowing_all_labels(estimator, fitted[0])
     columns = []
-    for train, test in folds(estimator, X, Y, cv):
-        weight = None if sample_weight is None else np.asarray(sample_weight)[train]
-        fold = fit_along(learner, take(X, train), take(Y, train), values, weight)
+    for train, test in folds(estimator, request, cv):
+        fold = fit_along(learner, request.take(train), values, callbacks)
         if _is_interrupted(fold):
             break
-        held_out = take(X, test), take(Y, test)
-        columns.append([held_out_score(each, *held_out, scoring) for each in fold])
+        held_out = replace(request.take(test), sample_weight=None)
+        columns.append([held_out_score(each, held_out, scoring) for each in fold])
     path.scores = np.array(columns).T if columns else None
     return path
 
 
-def take(X: Any, which: np.ndarray) -> Any:
-    """Return some of the examples."""
-    return X.take(which) if isinstance(X, Queried) else _safe_indexing(X, which)
-
-
-def folds(estimator: Any, X: Any, Y: Any, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def folds(estimator: Any, request: Request, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield which examples are learnt from and which are held out, fold by fold."""
-    if isinstance(X, Queried) and X.qid is not None:
-        yield from folds_of_queries(X, Y, cv)
+    if request.qid is not None:
+        yield from folds_of_queries(request, cv)
         return
-    target = estimator._stratification(Y)
+    target = estimator._stratification(request.y)
     splitter = check_cv(cv, target, classifier=target is not None)
-    yield from splitter.split(np.zeros(_num_samples(Y)), target)
+    yield from splitter.split(np.zeros(_num_samples(request.y)), target)
 
 
-def folds_of_queries(X: Queried, Y: Any, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def folds_of_queries(request: Request, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield which rows are learnt from and which are held out: folds of whole queries."""
-    ids = check_ids(X.qid, _num_samples(Y))
+    ids = check_ids(request.qid, _num_samples(request.y))
     named, query = number_queries(ids)
     splitter = check_cv(cv)
     if isinstance(cv, Integral):
         for train, test in splitter.split(np.zeros(len(named))):
             yield np.flatnonzero(np.isin(query, train)), np.flatnonzero(np.isin(query, test))
         return
-    for train, test in splitter.split(np.zeros(len(ids)), np.asarray(Y), groups=ids):
+    for train, test in splitter.split(np.zeros(len(ids)), np.asarray(request.y), groups=ids):
         parted = np.intersect1d(query[train], query[test])
         if len(parted):
             raise ValueError(
@@ -123,14 +120,14 @@ def folds_of_queries(X: Queried, Y: Any, cv: Any) -> Iterator[tuple[np.ndarray, 
         yield train, test
 
 
-def held_out_score(fitted: Any, X: Any, Y: Any, scoring: Any) -> float:
+def held_out_score(fitted: Any, request: Request, scoring: Any) -> float:
     """Return the score of a fitted estimator on held-out examples."""
     if scoring is None and fitted.scoring is None:
-        return fitted.score(X, Y)
+        return fitted._score(request)
     judge = copy.copy(fitted)
     judge.scoring = fitted.scoring if scoring is None else scoring
     check_scoring_known(judge)
-    score = measure_for(judge, X, Y).score
+    score = measure_for(judge, request).score
     return math.nan if score is None else score(fitted.result_.w)
 
 
@@ -145,22 +142,21 @@ def _knowing_all_labels(estimator: Any, fitted: Any) -> Any:
     return clone(estimator).set_params(classes=fitted.classes_)
 
 
-def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any) -> list[Any]:
+def fit_along(estimator: Any, request: Request, Cs: np.ndarray, callbacks: Any) -> list[Any]:
     """Return one fitted estimator a C, each started from the dual of the one before.
 
     The first that is interrupted is the last.
     """
     worker = clone(estimator)
     settings = check_settings(worker)
-    training = worker._encode(X, Y, sample_weight, reset=True)
-    settings = worker._suit(settings, training)
+    settings, task = settle(worker, settings, worker._encode(request, reset=True))
     rng = generator(worker.random_state)
     fitted = []
     problem, state = None, cast(State, None)
     for C in Cs:
-        lam = lam_from_C(C, training.n_examples)
+        lam = lam_from_C(C, task.n_examples)
         if problem is None:
-            problem = training.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
+            problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
         else:
             before, problem = problem.lam, problem.with_lam(lam)
             settings.solver.adapt(problem, state, before)
@@ -173,7 +169,7 @@ def fit_along(estimator: Any, X: Any, Y: Any, Cs: np.ndarray, sample_weight: Any
             max_iter=worker.max_iter,
             time_budget=worker.time_budget,
             state=state,
-            callbacks=worker._bound_callbacks(problem),
+            callbacks=bound(callbacks, worker, problem, NOBODY),
         )
         fitted.append(copy.copy(worker)._adopt(result))
         if _is_interrupted(fitted):

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
+from maxmargin.inputs.request import Request
 from maxmargin.solvers import Result
 
 Score = Callable[[np.ndarray], float]
 
+#: How errors about held-out examples begin, which are else as those about X and Y.
+ABOUT_EVAL_SET = "eval_set: "
 #: Functions of `maxmargin.metrics` that are smaller where predictions are better.
 _ERRORS = frozenset({"hamming_error", "hamming_loss", "sequence_error"})
 _CAPITALS = {"f1": "F1", "auc": "AUC", "ndcg": "NDCG"}
 
 
 class Measure(NamedTuple):
-    """A function of the weights that scores held-out examples, and its name."""
+    """A function of the weights that scores held-out examples, and its name; None: no examples."""
 
     name: str
     score: Score | None
@@ -45,30 +49,41 @@ def measure_title(name: str) -> str:
     return " ".join(words)
 
 
-def single_eval_set(eval_set: Any) -> Any:
-    """Return the held-out examples of `eval_set`: itself, or the only element of a list.
+def eval_measure(estimator: Any, eval_set: Request | None) -> Measure:
+    """Return what `eval_set` is scored by after each pass; errors say that they are about it."""
+    if eval_set is None:
+        return Measure("", None)
+    with _about_eval_set():
+        found: Any = measure_for(estimator, eval_set)
 
-    Examples
-    --------
-    >>> single_eval_set([("X", "Y")])
-    ('X', 'Y')
-    """
-    if not isinstance(eval_set, list):
-        return eval_set
-    if len(eval_set) == 1 and isinstance(eval_set[0], (tuple, list)):
-        return tuple(eval_set[0])
-    if len(eval_set) > 1 and all(isinstance(pair, tuple) for pair in eval_set):
-        raise ValueError(
-            f"eval_set holds {len(eval_set)} pairs, but one is scored, which patience goes by: "
-            "give that one, as (X, Y) or [(X, Y)]."
-        )
-    return eval_set
+    def named_score(w: np.ndarray) -> float:
+        with _about_eval_set():
+            return float(found.score(w))
+
+    return Measure(found.name, named_score)
+
+
+@contextmanager
+def _about_eval_set() -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{ABOUT_EVAL_SET}{error}") from error
 
 
 def check_scoring_known(estimator: Any) -> None:
     """Refuse a parameter `scoring` that is neither None, a known name nor callable."""
     scoring = estimator.scoring
-    if scoring is None or (callable(scoring) and not isinstance(scoring, type)):
+    if scoring is None:
+        return
+    if callable(scoring) and not isinstance(scoring, type):
+        name = scoring_name(scoring)
+        if _is_ours(scoring) and name in _ERRORS:
+            raise ValueError(
+                f"scoring={name}: smaller is better there, and larger is taken; pass "
+                f"make_scorer({name}, greater_is_better=False)."
+            )
         return
     if not isinstance(scoring, str):
         raise TypeError(
@@ -83,51 +98,61 @@ def check_scoring_known(estimator: Any) -> None:
         )
 
 
-def measure_for(estimator: Any, X: Any, Y: Any) -> Measure:
+def measure_for(estimator: Any, request: Request) -> Measure:
     """Return what held-out examples are scored by, for an estimator that knows its classes."""
     scoring = estimator.scoring
     if scoring is None:
-        name = estimator._default_measure(X, Y)
+        name = estimator._default_measure(request)
         builder = None if name is None else estimator._measure(name)
         if builder is None:
-            return Measure(estimator._score_name(), estimator._scorer(X, Y))
-        return Measure(name, builder(X, Y))
+            return Measure(estimator._score_name(), estimator._scorer(request))
+        return Measure(name, builder(request))
     if isinstance(scoring, str):
         builder = estimator._measure(scoring)
         if builder is not None:
-            return Measure(scoring, builder(X, Y))
-        return Measure(scoring, _by_scorer(estimator, get_scorer(scoring), scoring, X, Y))
+            return Measure(scoring, builder(request))
+        return Measure(scoring, _by_scorer(estimator, get_scorer(scoring), scoring, request))
     name = scoring_name(scoring)
-    if str(getattr(scoring, "__module__", "")).startswith("maxmargin.metrics"):
-        if name in _ERRORS:
-            raise ValueError(
-                f"scoring={name}: smaller is better there, and larger is taken; pass "
-                f"make_scorer({name}, greater_is_better=False)."
-            )
+    if _is_ours(scoring):
         builder = estimator._measure(name)
         if builder is None:  # a metric of ours, which takes (y_true, y_pred)
-            return Measure(name, by_prediction(estimator, scoring, X, Y))
-        return Measure(name, builder(X, Y))
+            return Measure(name, by_prediction(estimator, scoring, request))
+        return Measure(name, builder(request))
     scorer = check_scoring(estimator, scoring=scoring)
-    return Measure(name, _by_scorer(estimator, scorer, name, X, Y))
+    return Measure(name, _by_scorer(estimator, scorer, name, request))
 
 
-def by_prediction(estimator: Any, metric: Callable[..., Any], X: Any, Y: Any) -> Score:
-    """Return the function w -> metric(Y, predictions at w)."""
-    predict = estimator._predictor(X)
-    return lambda w: float(metric(Y, predict(w)))
+def _is_ours(scoring: Any) -> bool:
+    return str(getattr(scoring, "__module__", "")).startswith("maxmargin.metrics")
 
 
-def _by_scorer(estimator: Any, scorer: Any, name: str, X: Any, Y: Any) -> Score:
-    """Return the function w -> scorer(estimator with weights w, X, Y)."""
+def by_prediction(estimator: Any, metric: Callable[..., Any], request: Request) -> Score:
+    """Return the function w -> metric(y, predictions at w)."""
+    predict = estimator._predictor(request)
+    return lambda w: float(metric(request.y, predict(w)))
+
+
+def _by_scorer(estimator: Any, scorer: Any, name: str, request: Request) -> Score:
+    """Return the function w -> scorer(estimator with weights w, X, y)."""
+    estimator._encode_inputs(request)  # what is wrong with X is said now, not after a pass
 
     def score(w: np.ndarray) -> float:
-        found = estimator._apply_scorer(scorer, _with_weights(estimator, w), X, Y)
+        found = _apply(scorer, _with_weights(estimator, w), request)
         if not isinstance(found, (int, float, np.number)) or math.isnan(found):
             raise ValueError(f"scoring={name} must return a number, got {found!r}.")
         return float(found)
 
     return score
+
+
+def _apply(scorer: Any, estimator: Any, request: Request) -> Any:
+    """Return what a scorer of scikit-learn's form says of an estimator, told what is beside X."""
+    beside = request.beside
+    if beside and getattr(scorer, "_response_method", None) == "predict":
+        # scikit-learn's own, which pass nothing on, look at true outputs and predictions alone.
+        guess = estimator.predict(request.X, **beside)
+        return scorer._sign * scorer._score_func(request.y, guess, **scorer._kwargs)
+    return scorer(estimator, request.X, request.y, **beside)
 
 
 def _with_weights(estimator: Any, w: np.ndarray) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from maxmargin.core.contract import capabilities, name_of
 from maxmargin.costs import COSTS, Cost, check_priced, fitting_costs
 from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.search import SEARCHES, Search
@@ -39,8 +40,10 @@ def resolve(kind: str, value: Any, registry: Mapping[str, Any], method: str) -> 
     return value
 
 
-def resolve_cost(value: Any, kind: str) -> Cost:
+def resolve_cost(value: Any, kind: str, hint: str | None = None) -> Cost:
     """Return the cost that a parameter stands for, of a structure with parts of this kind.
+
+    ``hint`` follows the error that a name is not known, where there is one.
 
     Examples
     --------
@@ -53,6 +56,8 @@ def resolve_cost(value: Any, kind: str) -> Cost:
     if isinstance(value, str) and value in COSTS:
         check_priced(COSTS[value], kind)
     fitting = {name: COSTS[name] for name in fitting_costs(kind)}
+    if isinstance(value, str) and value not in fitting:
+        raise unknown("cost", value, fitting, hint)
     if not isinstance(value, str | Cost):
         what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
         raise TypeError(
@@ -158,26 +163,37 @@ def check_settings(estimator: Any) -> Settings:
     check_number("max_iter", estimator.max_iter, 1, closed=True, integer=True)
     if estimator.time_budget is not None:
         check_number("time_budget", estimator.time_budget)
-    if estimator.patience is not None:
-        check_number("patience", estimator.patience, 1, closed=True, integer=True)
     if not isinstance(estimator.warm_start, (bool, np.bool_)):
         raise TypeError(f"warm_start must be True or False, got {estimator.warm_start!r}.")
     if not isinstance(estimator.verbose, (int, np.integer)) or estimator.verbose < 0:
         raise ValueError(f"verbose must be an integer >= 0, got {estimator.verbose!r}.")
     check_random_state(estimator.random_state)
     check_scoring_known(estimator)
-    for i, callback in enumerate(estimator.callbacks or ()):
-        if not callable(callback) and not hasattr(callback, "bind"):
-            raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
     surrogate, solver = (
         resolve_surrogate(estimator.surrogate),
         resolve_solver(estimator._named_solver()),
     )
     search = resolve_search(estimator.search)
-    check_fit_together(solver, surrogate, estimator._structure())
+    check_fit_together(solver, surrogate)
     check_slack_known(search, solver)
     estimator._check_parameters()
     return Settings(surrogate, search, solver, n_threads(estimator.n_jobs))
+
+
+def check_patience(patience: Any, eval_set: Any) -> None:
+    """Refuse a patience that is no number of passes, or has nothing to look at."""
+    if patience is None:
+        return
+    check_number("patience", patience, 1, closed=True, integer=True)
+    if eval_set is None:
+        raise ValueError("patience needs an eval_set to look at; got eval_set=None.")
+
+
+def check_callbacks(callbacks: Any) -> None:
+    """Refuse callbacks that cannot be called."""
+    for i, callback in enumerate(callbacks or ()):
+        if not callable(callback) and not hasattr(callback, "bind"):
+            raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
 
 
 #: More threads than any machine has.
@@ -203,42 +219,50 @@ _WORDS = {
     "unit_slope": "a loss of slope 1",
     "listed": "outputs that can be listed",
 }
-#: Needs that a surrogate meets, by its attribute that says so; a structure meets the others.
+#: Needs that a surrogate meets, by its attribute that says so; the data meet the others.
 _FLAGS = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
 
 
-def check_fit_together(solver: Solver, surrogate: Surrogate, structure: Any) -> None:
+def check_fit_together(
+    solver: Solver, surrogate: Surrogate, data: Any = None, cost: Any = None
+) -> None:
     """Refuse a solver whose needs are not met; say which solvers would do.
 
-    ``structure`` says what it offers in its attribute ``provides``, a collection of names; without
-    one it offers no more than every structure must.
+    Without data only what the surrogate must have is looked at.
 
     Examples
     --------
     >>> from maxmargin.solvers import SDCA
     >>> from maxmargin.surrogates import MarginRescaling
-    >>> check_fit_together(SDCA(), MarginRescaling(), object())
+    >>> from maxmargin.testing import tiny_problem
+    >>> view = tiny_problem("chain").view
+    >>> check_fit_together(SDCA(), MarginRescaling(), view.data, view.cost)
     Traceback (most recent call last):
-    ValueError: SDCA needs outputs that can be listed, which object does not provide. ...
+    ValueError: SDCA needs outputs that can be listed, which ChainData does not provide. ...
     """
-    lacking = lacking_needs(solver, surrogate, structure)
+    offered = None if data is None else capabilities(data, cost)
+    lacking = lacking_needs(solver, surrogate, offered)
     if not lacking:
         return
-    culprit = surrogate if lacking[0] in _FLAGS else structure
-    fitting = [
-        name for name, cls in SOLVERS.items() if not lacking_needs(cls, surrogate, structure)
-    ]
+    culprit = type(surrogate).__name__ if lacking[0] in _FLAGS else name_of(data)
+    fitting = [name for name, cls in SOLVERS.items() if not lacking_needs(cls, surrogate, offered)]
     raise ValueError(
-        f"{type(solver).__name__} needs {_WORDS.get(lacking[0], lacking[0])}, which "
-        f"{type(culprit).__name__} does not provide. Solvers that fit: "
-        f"{', '.join(fitting) or 'none'}."
+        f"{type(solver).__name__} needs {_WORDS.get(lacking[0], lacking[0])}, which {culprit} does "
+        f"not provide. Solvers that fit: {', '.join(fitting) or 'none'}."
     )
 
 
-def lacking_needs(solver: Solver | type[Solver], surrogate: Surrogate, structure: Any) -> list[str]:
-    """Return what a solver needs and neither the surrogate nor the structure has."""
+def lacking_needs(
+    solver: Solver | type[Solver], surrogate: Surrogate, offered: frozenset[str] | None
+) -> list[str]:
+    """Return what a solver needs and neither the surrogate nor the data have.
+
+    ``offered`` is what the data have; None, before they are known, stands for all.
+    """
     met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
-    return sorted(solver.needs - met - set(getattr(structure, "provides", ())))
+    met.add("euclidean")  # estimators have no other norm; `run` looks at that of a problem
+    known = solver.needs & _FLAGS.keys() if offered is None else solver.needs - offered
+    return sorted(known - met)
 
 
 def knows_enough(solver: Solver, search: Search | str) -> bool:

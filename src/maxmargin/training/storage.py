@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import COSTS
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.stored import Arrays, Fields, check_options, read_result
-from maxmargin.persistence import restore_rng, rng_state
+from maxmargin.persistence import restore_rng, rng_state, save_estimator
 from maxmargin.search import SEARCHES
 from maxmargin.solvers import SOLVERS
 from maxmargin.surrogates import SURROGATES
@@ -29,12 +33,10 @@ REGISTRIES: dict[str, dict[str, Any]] = {
 def param_to_state(name: str, value: Any) -> Any:
     """Return a parameter as a model file can hold it.
 
-    Costs, surrogates, searches and solvers are held by registered name and parameters. Callbacks
-    are code, which a model file never holds: they are left out. So is a callable `scoring`, but for
-    its name, by which checkpoints are told apart.
+    Costs, surrogates, searches and solvers are held by registered name and parameters. A callable
+    `scoring` is code, which a model file never holds: it is left out, but for its name, by which
+    checkpoints are told apart.
     """
-    if name == "callbacks":
-        return None
     if name == "scoring" and callable(value):
         return {"callable": scoring_name(value)}
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
@@ -54,8 +56,6 @@ def param_from_state(name: str, value: Any) -> Any:
     """Return the parameter that `param_to_state` was given."""
     if name == "random_state" and isinstance(value, dict):
         return restore_rng(Fields(value, name).take("rng_state"))
-    if name == "callbacks" and value is not None:
-        raise ValueError(f"callbacks must be None, for no file holds code; got {value!r:.80}")
     if name == "scoring" and isinstance(value, dict):
         return None  # a callable, of which a file holds the name alone
     if name not in REGISTRIES or not isinstance(value, dict):
@@ -108,13 +108,11 @@ def left_out(estimator: Any) -> dict[str, str]:
     Examples
     --------
     >>> from maxmargin import MulticlassSVM
-    >>> model = MulticlassSVM(warm_start=True, callbacks=[print])
+    >>> model = MulticlassSVM(scoring=lambda model, X, y: 1.0)
     >>> sorted(left_out(model))
-    ['callbacks']
+    ['scoring']
     """
     dropped = {}
-    if estimator.callbacks:
-        dropped["callbacks"] = "they are code: set them again after loading"
     if callable(estimator.scoring):
         dropped["scoring"] = "a callable is code: set it again after loading, or name a measure"
     if estimator._memory is not None:
@@ -124,6 +122,21 @@ def left_out(estimator: Any) -> dict[str, str]:
             "partial_fit of the loaded model keeps the weights and starts its steps anew"
         )
     return dropped
+
+
+def save(
+    path: str | os.PathLike[str], estimator: Any, extra: Mapping[str, Any] | None = None
+) -> None:
+    """Write a fitted estimator to one file, with what else it shall hold, by name.
+
+    Warns of what is left out.
+    """
+    check_is_fitted(estimator, "result_")
+    save_estimator(path, estimator, extra)
+    for name, meaning in left_out(estimator).items():
+        warnings.warn(
+            f"{os.fspath(path)!r} does not hold {name}: {meaning}.", UserWarning, stacklevel=3
+        )
 
 
 def common_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What an estimator makes of X and Y: all that is left to add is lam."""
+"""What an estimator makes of a request: all that is left to add is lam."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maxmargin.search.choose import bind_search
 
 
 @dataclass(frozen=True)
-class Training:
+class Task:
     """Encoded examples.
 
     Attributes
@@ -25,15 +25,12 @@ class Training:
     n_examples : int
     weight : ndarray of shape (n_examples,)
         s_i: sample weights, times class weights where these weigh whole examples.
-    rows : HardRows or None
-        What the weights must keep on its side besides.
     """
 
     data: Any
     cost: Any
     n_examples: int
     weight: np.ndarray
-    rows: Any = None
 
     def problem(
         self,
@@ -62,5 +59,4 @@ class Training:
             is_linear=surrogate.is_linear,
             n_jobs=n_jobs,
             compile=compile,
-            rows=self.rows,
         )

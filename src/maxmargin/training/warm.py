@@ -17,10 +17,11 @@ from maxmargin.solvers import Solver, State
 Recalled: TypeAlias = "tuple[State | None, np.ndarray | None]"
 
 
-def fingerprint(problem: Problem) -> str:
+def fingerprint(problem: Problem, given: tuple[Any, ...] = ()) -> str:
     """Return a hash of all that a dual depends on: data, cost, surrogate and weights, not lam.
 
-    Of the search its kind, not what it remembers, which changes from pass to pass.
+    Of the search its kind, not what it remembers, which changes from pass to pass. ``given`` is
+    what a solver has besides (`Solver.given`).
 
     Examples
     --------
@@ -31,7 +32,7 @@ def fingerprint(problem: Problem) -> str:
     """
     view = problem.view
     parts = (view.data, view.cost, view.surrogate, type(view.search).__name__, view.weight)
-    return digest(parts if problem.rows is None else (*parts, problem.rows))
+    return digest((*parts, *given))
 
 
 def digest(value: Any) -> str:
@@ -62,19 +63,21 @@ class Start(NamedTuple):
     layout: Any
     solver: Solver
     lam: float
+    #: What each weight is multiplied with to hold for the features as they came; None: all with 1.
+    units: np.ndarray | None = None
 
     @classmethod
     def of(cls, estimator: Any, problem: Problem, solver: Solver) -> Start:
         """Return it for a fit that is about to run."""
         try:
-            mark = fingerprint(problem)
+            mark = fingerprint(problem, solver.given())
         except Exception as error:  # whatever a user's object raises when it is pickled
             structure = type(estimator._structure()).__name__
             raise TypeError(
                 "warm_start=True tells data apart by a hash of them, for which the structure, X "
                 f"and Y must be picklable; with this {structure} they are not ({error})."
             ) from error
-        return cls(mark, estimator._layout(), solver, problem.lam)
+        return cls(mark, estimator._layout(), solver, problem.lam, estimator._units())
 
 
 @dataclass
@@ -94,16 +97,27 @@ def recall(memory: Memory | None, start: Start, problem: Problem) -> Recalled:
     if before.layout != start.layout:
         _warn("The classes or features differ from those of the last fit: starting anew.")
         return None, None
-    if before.solver != solver:
-        _warn("The solver differs from that of the last fit: w is kept, the dual restarts.")
-        return None, memory.w
-    if before.fingerprint != start.fingerprint:
-        _warn("The data differ from those of the last fit: w is kept, the dual restarts.")
-        return None, memory.w
+    if before.solver != solver or before.fingerprint != start.fingerprint:
+        what = "solver differs from that" if before.solver != solver else "data differ from those"
+        w = _in_units(memory.w, before.units, start.units)
+        if not np.isfinite(w).all():
+            _warn("The scales of the features differ too much from those of the last fit: starting "
+                  "anew.")  # fmt: skip
+            return None, None
+        _warn(f"The {what} of the last fit: w is kept, the dual restarts.")
+        return None, w
     if before.lam != start.lam:
         solver.adapt(problem, memory.state, before.lam)
     return memory.state, None
 
 
+def _in_units(w: np.ndarray, old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray:
+    """Return weights that give the features as they came the same scores, in the new units."""
+    if old is None or new is None:
+        return w
+    with np.errstate(over="ignore", invalid="ignore"):
+        return w * (old / new)
+
+
 def _warn(message: str) -> None:
-    warnings.warn(f"warm_start: {message}", UserWarning, stacklevel=4)
+    warnings.warn(f"warm_start: {message}", UserWarning, stacklevel=5)

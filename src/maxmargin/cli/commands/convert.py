@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from maxmargin.cli import console, options
-from maxmargin.cli.readers import separator_for
+from maxmargin.cli.readers import separator_for, svmlight_hint
 from maxmargin.cli.schemes import convert_file_tags
 from maxmargin.cli.targets import check_target
 
@@ -43,7 +43,7 @@ def convert(
     """Write the same data in another file format or tag scheme.
 
     CoNLL to CoNLL (other schemes, other separators, gzip), svmlight to npz (with qid, a query
-    becomes a sequence), npz to svmlight.
+    becomes a sequence, and keeps its number), npz to svmlight.
     """
     from maxmargin.io import file_format
 
@@ -64,7 +64,7 @@ def convert(
         for name, value in given.items():
             if value is not None:
                 raise ValueError(f"--{name} is for CoNLL files, but {file} is {pair[0]}.")
-    found = _CONVERSIONS[pair](file, output, given)
+    found = _CONVERSIONS[pair](file, output, {**given, "format": format})
     if as_json:
         console.result_json({"command": "convert", "file": file, "output": output, **found})
     else:
@@ -91,9 +91,15 @@ def _output_format(output: Path) -> str:
 
 def _conll(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
     from maxmargin.io import read_conll, write_conll
+    from maxmargin.io.files import rereadable
 
     tag_column = -1 if given["tag-column"] is None else given["tag-column"]
-    data = read_conll(file, tag_column, separator_for(file, given["separator"]))
+    kept = rereadable(file)
+    try:
+        data = read_conll(kept, tag_column, separator_for(file, given["separator"]))
+    except ValueError as error:
+        hint = svmlight_hint(kept) if given["format"] is None else ""
+        raise ValueError(f"{error}{hint}") from None
     source, target, tags = given["from"], given["to"], data.tags or []
     if source is not None and target is None:
         raise ValueError("--from needs --to, the scheme to write.")
@@ -145,20 +151,34 @@ def _rankings_to_npz(source: Source, file: Path, output: Path) -> dict[str, Any]
             f"{file}: the documents of query {names[counts > 1][0]} do not lie together, as npz "
             "has those of a query."
         )
-    write_npz(output, np.split(to_dense(X, str(file)), starts[1:]), np.split(grades, starts[1:]))
+    documents = np.split(to_dense(X, str(file)), starts[1:])
+    write_npz(output, documents, np.split(grades, starts[1:]), qid=qid[starts])
     return {"queries": len(starts), "documents": X.shape[0], "features": X.shape[1]}
 
 
 def _npz_to_svmlight(file: Path, output: Path, given: dict[str, Any]) -> dict[str, Any]:
-    from maxmargin.io import read_npz, write_svmlight
+    from maxmargin.io import write_svmlight
+    from maxmargin.io.npz import read_npz_queries, stack
 
-    X, y = read_npz(file)
+    X, y, numbers = read_npz_queries(file)
+    qid = None
     if isinstance(X, list):
-        raise ValueError(f"{file} holds sequences, which svmlight cannot.")
+        if numbers is None:
+            raise ValueError(
+                f"{file} holds sequences, which svmlight cannot; those of queries it can, but the "
+                "file has no array qid with their numbers."
+            )
+        import numpy as np
+
+        X, offsets = stack(X)
+        y = None if y is None else stack(y, "y")[0]
+        qid = np.repeat(numbers, np.diff(offsets))
     if y is None or y.dtype.kind not in "iufb":
         what = "no labels" if y is None else f"labels of type {y.dtype}"
         raise ValueError(f"{file} has {what}; svmlight needs numbers.")
-    write_svmlight(output, X, y)
+    write_svmlight(output, X, y, qid=qid)
+    if numbers is not None:
+        return {"queries": len(numbers), "documents": X.shape[0], "features": X.shape[1]}
     return {"samples": X.shape[0], "features": X.shape[1]}
 
 

@@ -101,7 +101,7 @@ def _tables(model: Model, weights: Any, top: int) -> list[Any]:
         "C": estimator.C,
         "cost": estimator.cost if ranks else None,
         "relevant": _relevant(estimator) if ranks else None,
-        "normalize": estimator.normalize if ranks else None,
+        "normalize": estimator.normalize_queries if ranks else None,
         "labels": None if ranks else len(estimator.classes_),
         "features": int(estimator.n_features_in_),
         **result_facts(estimator.result_),
@@ -134,7 +134,11 @@ def _tables(model: Model, weights: Any, top: int) -> list[Any]:
 
 def _relevant(estimator: Any) -> str | None:
     """Say from which grade documents are relevant, if the cost goes by that and not by grades."""
-    return None if hasattr(estimator._cost(), "gain") else f"grade >= {estimator.relevant:g}"
+    return (
+        None
+        if hasattr(estimator._cost(), "gain")
+        else f"grade >= {estimator.relevance_threshold:g}"
+    )
 
 
 def _numbering(model: Model) -> str:

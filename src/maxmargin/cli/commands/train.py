@@ -162,6 +162,30 @@ def train(
             rich_help_panel=options.RANKINGS,
         ),
     ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="What is done about missing values (NaN) of classes and rankings: indicator (the "
+            "mean, and a column that says where), mean, zero or error; else indicator.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    zeros: Annotated[
+        str | None,
+        typer.Option(
+            help="What a zero is: a value, or by indicator also a column that says where a feature "
+            "is not zero; else indicator.",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help="Columns that say where a feature is beyond a quantile of its values, at most so "
+            "many per feature; else 5.",
+            rich_help_panel=options.RANKINGS,
+        ),
+    ] = None,
     template: Annotated[
         str | None,
         typer.Option(
@@ -189,7 +213,11 @@ def train(
         typer.Option(help="Hash features into so many columns.", rich_help_panel=options.COLUMNS),
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Write the run here now and then.", rich_help_panel=_RUN)
+        Path | None,
+        typer.Option(
+            help="Write the run here now and then, and at its end, Ctrl-C included.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     checkpoint_every: Annotated[
         int, typer.Option(help="Passes between two checkpoints.", rich_help_panel=_RUN)
@@ -210,6 +238,9 @@ def train(
     With --scheme predictions keep to it; training tags that break it are named, and what they do
     is allowed (--strict refuses them). Ctrl-C ends the run early and keeps the best model so far.
     """
+    from maxmargin import Checkpoint
+    from maxmargin.training.settings import check_patience
+
     chosen = kind_called(kind)
     files = ColumnOptions(
         template, columns, tag_column, separator, scheme, strict or None, min_count, hashing
@@ -221,7 +252,8 @@ def train(
         given = {"labels": labels, "pairwise": pairwise, "inference": inference}
         _refuse(given, "label sets (`train multilabel`)", kind)
     if not chosen.has_queries:
-        _refuse({"k": k, "gain": gain, **own}, "rankings (`train ranking`)", kind)
+        of_queries = {"k": k, "gain": gain, "zeros": zeros, "steps": steps, **own}
+        _refuse(of_queries, "rankings (`train ranking`)", kind)
     check_target("--model", model, file, dev, checkpoint)
     check_target("--checkpoint", checkpoint, file, dev)
     params = {
@@ -233,22 +265,35 @@ def train(
         "tol": tol,
         "max_iter": max_iter,
         "time_budget": time_budget,
-        "patience": patience,
         "scoring": scoring,
         "random_state": seed,
         "n_jobs": n_jobs,
         "constraints": scheme,
         "min_count": min_count,
-        "hashing": hashing,
+        "n_hashed_features": hashing,
         "pairwise": pairwise,
         "inference": inference,
-        **own,
+        "relevance_threshold": relevant,
+        "normalize_queries": normalize,
+        "missing": missing,
+        "zeros": zeros,
+        "steps": steps,
     }
-    estimator = new_estimator(chosen, params, checkpoint, checkpoint_every)
+    callbacks = [] if checkpoint is None else [Checkpoint(checkpoint, checkpoint_every)]
+    estimator = new_estimator(chosen, params)
+    check_patience(patience, eval_set=file)  # the number alone: --dev is the next to be looked at
+    for name, value in {"patience": patience, "scoring": scoring}.items():
+        if value is not None and dev is None:
+            raise ValueError(f"--{name} needs --dev, the file that is scored after each pass.")
     start = checkpoint_to_resume(checkpoint) if resume else None
     reader, batch = read_training(file, format, files, chosen, labels)
     batch = for_estimator(batch, estimator)
     chosen.check(f"train {kind}", file, batch.is_sequence)
+    if batch.ignores_qid and not quiet:
+        console.note(
+            f"{file} has qid, which `train {kind}` ignores: all rows are samples of their own. "
+            "`train ranking` learns to rank the documents of queries."
+        )
     if batch.classes is not None:
         estimator.set_params(classes=batch.classes)
     trained = Model(model or file, estimator, reader)
@@ -259,13 +304,13 @@ def train(
     if held_out is not None and held_out.is_sequence:
         check_scheme(held_out, tags, strict)
         estimator.set_params(scoring=sequence_scoring(estimator, held_out))
-    fit(estimator, batch, held_out, start, quiet, tags)
+    fit(estimator, batch, held_out, start, quiet, tags, patience=patience, callbacks=callbacks)
     is_interrupted = estimator.result_.status == "interrupted"
     if model is not None and (estimator.n_iter_ or not is_interrupted):
         save_model(model, estimator, reader)
     if is_interrupted:
         console.note(interruption(estimator.n_iter_, model, checkpoint))
-    report(trained, batch, held_out, model, as_json)
+    report(trained, batch, held_out, model, as_json, patience)
     if is_interrupted:
         raise typer.Exit(_INTERRUPTED)
 

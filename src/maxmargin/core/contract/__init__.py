@@ -1,4 +1,4 @@
-"""The contract: the generic functions that structures, costs, surrogates and searches implement.
+"""The contract: the generic functions that structures, costs, surrogates and others implement.
 
 One module per role, the required functions first. A solver pass is written once, over these
 functions; `maxmargin.core.dispatch` says how an implementation is chosen.
@@ -6,6 +6,7 @@ functions; `maxmargin.core.dispatch` says how an implementation is chosen.
 
 from __future__ import annotations
 
+from maxmargin.core.contract.capabilities import capabilities, name_of
 from maxmargin.core.contract.cost import (
     cost_step,
     output_cost,
@@ -38,7 +39,6 @@ from maxmargin.core.contract.oracles import (
     k_best,
     k_best_room,
     maximize_within,
-    oracles,
     output_parts,
     profile,
     profile_levels,
@@ -46,7 +46,6 @@ from maxmargin.core.contract.oracles import (
     profile_price,
     profile_room,
     profile_up_to,
-    provided_by,
 )
 from maxmargin.core.contract.priced import (
     TrueParts,
@@ -55,6 +54,12 @@ from maxmargin.core.contract.priced import (
     switches,
     true_parts,
 )
+from maxmargin.core.contract.product import product
+from maxmargin.core.contract.regularizer import (
+    Identity,
+    inner,
+    times_metric,
+)
 from maxmargin.core.contract.search import (
     find,
     memory,
@@ -62,16 +67,20 @@ from maxmargin.core.contract.search import (
 )
 from maxmargin.core.contract.structure import (
     add_difference,
+    add_part_difference,
+    add_parts,
     are_outputs,
+    clear_difference,
     difference_potentials,
-    is_relaxed,
     margin_error,
     maximize,
     maximize_bounded,
     mix,
     n_weights,
+    output_length,
     output_size,
     output_sizes,
+    parts,
     potentials,
     score_lengths,
     spare_size,
@@ -94,16 +103,21 @@ from maxmargin.core.dispatch import (
 )
 
 __all__ = [
+    "Identity",
     "TrueParts",
     "add_combination",
     "add_difference",
     "add_few",
     "add_listed",
     "add_outer",
+    "add_part_difference",
+    "add_parts",
     "add_row",
     "add_scores",
     "are_outputs",
     "can_require",
+    "capabilities",
+    "clear_difference",
     "clear_row",
     "conjugate",
     "constrained",
@@ -118,7 +132,7 @@ __all__ = [
     "generic_with_default",
     "has",
     "implements",
-    "is_relaxed",
+    "inner",
     "k_best",
     "k_best_room",
     "largest_costs",
@@ -132,20 +146,22 @@ __all__ = [
     "mix",
     "n_listed",
     "n_weights",
-    "oracles",
+    "name_of",
     "order_value",
     "output_cost",
+    "output_length",
     "output_parts",
     "output_size",
     "output_sizes",
+    "parts",
     "potentials",
+    "product",
     "profile",
     "profile_levels",
     "profile_output",
     "profile_price",
     "profile_room",
     "profile_up_to",
-    "provided_by",
     "psi",
     "row_product",
     "row_sizes",
@@ -159,6 +175,7 @@ __all__ = [
     "steepest_slope",
     "switches",
     "tilt",
+    "times_metric",
     "true_parts",
     "truths",
     "workspace",

@@ -1,111 +1,184 @@
-"""From sequences and their labels to what a chain is trained on."""
+"""From a request about sequences to what a chain is trained on, or predicts on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from maxmargin.costs import Cost, PartCost
-from maxmargin.inputs.constraints import find_breach
-from maxmargin.inputs.labels import Labels, class_weights
-from maxmargin.inputs.sequence_labels import cut
-from maxmargin.inputs.sequences import (
-    Stack,
-    as_sequences,
-    flatten_positions,
-    naming,
-    stack_arrays,
-    symbolic_kind,
+from maxmargin.inputs.checks import check_weights
+from maxmargin.inputs.constraints import (
+    Barriers,
+    Constraints,
+    edge_barrier,
+    find_breach,
+    node_barrier,
+    training_barriers,
 )
-from maxmargin.inputs.vocabulary import FeatureTable
-from maxmargin.structures import ChainLayout, chain_data
-from maxmargin.training.task import Training
+from maxmargin.inputs.labels import Labels, class_weights
+from maxmargin.inputs.request import Request
+from maxmargin.inputs.sequence_labels import Pieces, SequenceLabels, cut, read_fixed, read_labels
+from maxmargin.inputs.sequences import Stack, read_sequences, reread_sequences
+from maxmargin.inputs.stored import Arrays, Fields
+from maxmargin.inputs.vocabulary import FeatureTable, restored_table
+from maxmargin.inputs.widening import checked_steps
+from maxmargin.structures import ChainData, ChainLayout, chain_data, chain_layout
+from maxmargin.training.task import Task
+
+#: How many frames above `training_barriers` the user calls `fit`, for warnings.
+_TO_THE_USER = 6
 
 
-class Limited(NamedTuple):
-    """X with limits of its own on its labels."""
+class ChainOptions(NamedTuple):
+    """The parameters of an estimator that say how sequences are read."""
 
-    X: Any
-    allowed: Any = None
-    fixed: Any = None
-
-
-class Barriers(NamedTuple):
-    """Constraints as compiled code reads them; None where there are none."""
-
-    edges: np.ndarray | None  # (n_labels + 2, n_labels)
-    nodes: np.ndarray | None  # (n_positions, n_labels)
+    blocks: tuple[bool, bool, bool, bool]  # intercept, transitions, start, end
+    table: FeatureTable
+    classes: Any
+    constraints: Constraints | str | None
+    cost: Cost
+    class_weight: Mapping[Any, float] | str | None
 
 
-def read_sequences(
-    X: Any, new_table: Callable[[], FeatureTable]
-) -> tuple[Stack, FeatureTable | None]:
-    """Return the features of training sequences, and the table learnt where they are symbolic."""
-    sequences = as_sequences("X", X)
-    kind = symbolic_kind(sequences)
-    if kind is None:
-        return stack_arrays(sequences), None
-    table = new_table()
-    positions, offsets = flatten_positions(sequences, kind)
-    return Stack(table.fit_transform(positions, naming("X", offsets)), offsets), table
+@dataclass(frozen=True)
+class ChainReader:
+    """All that a fit learns of sequences and labels besides weights, and the way to read by it.
 
-
-def reread_sequences(X: Any, table: FeatureTable | None, n_features: int) -> Stack:
-    """Return the features of sequences as those of training were read."""
-    sequences = as_sequences("X", X)
-    if table is not None:
-        positions, offsets = flatten_positions(sequences, table.kind)
-        return Stack(table.transform(positions, naming("X", offsets)), offsets)
-    kind = symbolic_kind(sequences)
-    if kind is not None:
-        raise TypeError(
-            f"X has {'dictionaries' if kind == 'dict' else 'lists'} of features, but the model was "
-            "fitted on arrays."
-        )
-    return stack_arrays(sequences, n_features)
-
-
-def chain_training(
-    stack: Stack,
-    codes: np.ndarray,
-    labels: Labels,
-    layout: ChainLayout,
-    barriers: Barriers,
-    cost: Cost,
-    class_weight: Any,
-    weight: np.ndarray,
-) -> Training:
-    """Return the examples: the runs of known labels, each with the weight of its sequence.
-
-    Refuses true labels that the barriers forbid.
+    Attributes
+    ----------
+    labels : Labels
+    layout : ChainLayout, where the blocks of w lie
+    table : FeatureTable or None, of positions that are not arrays
+    widened : int64 array of shape (n_steps, 3), what true labels do although it is forbidden
     """
-    breach = find_breach(codes, stack.offsets, labels.classes, *barriers)
-    if breach is not None:
-        raise ValueError(
-            f"Y[{breach.sequence}][{breach.position}]: the constraints forbid the true labels: "
-            f"{breach.what}."
+
+    labels: Labels
+    layout: ChainLayout
+    table: FeatureTable | None
+    widened: np.ndarray
+
+    @classmethod
+    def learn(cls, request: Request, options: ChainOptions) -> tuple[Self, Task]:
+        """Return the reader of a first request, and what it says to learn."""
+        stack, table = read_sequences(request.X, options.table)
+        read = read_labels(request.y, request.fixed, stack.offsets, None, options.classes)
+        return _task(cls, request, options, stack, read, table)
+
+    def task(self, request: Request, options: ChainOptions) -> tuple[Self, Task]:
+        """Return what a later request says to learn, and the reader that knows of its labels."""
+        stack = reread_sequences(request.X, self.table, self.layout.n_columns)
+        read = read_labels(request.y, request.fixed, stack.offsets, self.labels)
+        return _task(type(self), request, options, stack, read, self.table, self)
+
+    def inputs(self, request: Request, constraints: Constraints | str | None) -> ChainData:
+        """Return sequences to predict on; their true labels are all 0."""
+        stack = reread_sequences(request.X, self.table, self.layout.n_columns)
+        fixed = read_fixed(request.fixed, stack.offsets, self.labels)
+        return chain_data(
+            stack.matrix,
+            stack.offsets,
+            np.zeros(stack.matrix.shape[0]),
+            self.layout,
+            edge_barrier=self.edges(constraints),
+            node_barrier=node_barrier(stack.offsets, self.labels, request.allowed, fixed),
         )
-    pieces = cut(codes, stack.offsets)
-    weight = weight[pieces.sample]
+
+    def edges(self, constraints: Constraints | str | None) -> np.ndarray | None:
+        """Return the barrier of steps at prediction."""
+        return edge_barrier(constraints, self.labels.classes, self.widened)
+
+    def check_possible(self, cells: np.ndarray, data: ChainData) -> None:
+        """Refuse sequences whose best labelling is forbidden: then all are."""
+        nodes = data.node_barrier if len(data.node_barrier) else None
+        breach = find_breach(cells, data.offsets, self.labels.classes, data.edge_barrier, nodes)
+        if breach is not None:
+            raise ValueError(f"X[{breach.sequence}]: the constraints allow no labelling.")
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return (meta, arrays) for a model file; the classes are held by the estimator."""
+        table = None if self.table is None else self.table.to_state()
+        arrays = {"widened": self.widened} if len(self.widened) else {}
+        return {"features": table, "layout": list(self.layout)}, arrays
+
+    @classmethod
+    def from_state(cls, fields: Fields, arrays: Arrays, n_features: int) -> Self:
+        """Return what `to_state` was called on, or say what cannot be."""
+        table = restored_table(fields, n_features)
+        labels = fields.labels("classes_", least=2)
+        layout = _stored_layout(fields.take("layout"), n_features, len(labels))
+        steps = arrays.take("widened", (None, 3), np.int64) if "widened" in arrays else None
+        return cls(labels, layout, table, checked_steps(steps, len(labels)))
+
+
+def _task(
+    kind: Any,
+    request: Request,
+    options: ChainOptions,
+    stack: Stack,
+    read: SequenceLabels,
+    table: FeatureTable | None,
+    before: ChainReader | None = None,
+) -> tuple[Any, Task]:
+    """Return the reader, and the runs of known labels, each with the weight of its sequence."""
+    pieces = cut(read.codes, stack.offsets)
+    known = None if before is None else before.widened
+    barriers, widened = training_barriers(
+        options.constraints, read, stack.offsets, request.allowed, known, _TO_THE_USER
+    )
+    weight = check_weights(request.sample_weight, len(stack.offsets) - 1)[pieces.sample]
     if not weight.any():
         raise ValueError("Y has no known label in a sequence of positive weight.")
-    rows, sizes = pieces.rows, np.diff(pieces.offsets)
+    if before is None:
+        n_labels = len(read.labels.classes)
+        layout = chain_layout(stack.matrix.shape[1], n_labels, *options.blocks)
+    else:
+        layout = before.layout
+    data = _known_positions(stack, read, pieces, barriers, layout)
+    sizes = np.diff(pieces.offsets)
     # A mean over positions is one over the whole sequence's known ones, however it was cut.
     n_known = np.bincount(pieces.sample, weights=sizes)[pieces.sample]
-    tables = weighted_cost(
-        cost.tabulate("positions", labels.classes, n_known), class_weight, labels, codes[rows],
+    cost = weighted_cost(
+        options.cost.tabulate("positions", read.labels.classes, n_known),
+        options.class_weight,
+        read.labels,
+        read.codes[pieces.rows],
         np.repeat(weight, sizes),
-    )  # fmt: skip
-    matrix, nodes = stack.matrix, barriers.nodes
-    if len(rows) < len(codes):
+    )
+    reader = kind(read.labels, layout, table, widened)
+    return reader, Task(data, cost, len(sizes), weight)
+
+
+def _known_positions(
+    stack: Stack, read: SequenceLabels, pieces: Pieces, barriers: Barriers, layout: ChainLayout
+) -> ChainData:
+    matrix, nodes, rows = stack.matrix, barriers.nodes, pieces.rows
+    if len(rows) < len(read.codes):
         matrix = matrix[rows]
         nodes = None if nodes is None else nodes[rows]
-    data = chain_data(
-        matrix, pieces.offsets, codes[rows], layout, pieces.borders, barriers.edges, nodes
-    )
-    return Training(data, tables, len(sizes), weight)
+    codes = read.codes[rows]
+    return chain_data(matrix, pieces.offsets, codes, layout, pieces.borders, barriers.edges, nodes)
+
+
+def _stored_layout(found: Any, n_features: int, n_labels: int) -> ChainLayout:
+    """Return the layout of these features and classes that has the blocks of the stored one."""
+    blocks = [False] * 4
+    if isinstance(found, list) and all(type(x) is int for x in found) and len(found) == 7:
+        blocks = [b > a for a, b in pairwise(found[2:])]
+        if found[1] != n_labels:
+            raise ValueError(f"it has {n_labels} classes, but weights for {found[1]}")
+    layout = chain_layout(n_features, n_labels, *blocks)
+    if found != list(layout):
+        raise ValueError(
+            f"layout is {found!r:.80}, which no chain of {n_features} features and {n_labels} "
+            "classes has"
+        )
+    return layout
 
 
 def weighted_cost(

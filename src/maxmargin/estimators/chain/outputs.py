@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.problem import CHUNK
+from maxmargin.core.workers import CHUNK, Workers, cut
 from maxmargin.features.rows import Csr
 from maxmargin.structures import ChainData
 
@@ -57,10 +56,10 @@ def for_each_sequence(
         weights.start + barrier[n_labels],
         weights.end + barrier[n_labels + 1],
     )
-    n_sequences = len(data.offsets) - 1
+    pieces = cut(len(data.offsets) - 1, CHUNK)
 
-    def serve(first: int) -> list[Any]:
-        last = min(first + CHUNK, n_sequences)
+    def serve(piece: int, worker: int) -> list[Any]:
+        first, last = pieces[piece]
         begin, stop = int(data.offsets[first]), int(data.offsets[last])
         unary = _rows(data, begin, stop) @ weights.coef.T + weights.intercept
         if len(data.node_barrier):
@@ -74,13 +73,9 @@ def for_each_sequence(
                 raise ValueError(f"X[{i}]: {error}") from None
         return found
 
-    starts = range(0, n_sequences, CHUNK)
-    if n_jobs == 1 or len(starts) == 1:
-        chunks = [serve(first) for first in starts]
-    else:
-        with ThreadPoolExecutor(min(n_jobs, len(starts))) as pool:
-            chunks = list(pool.map(serve, starts))
-    return [each for chunk in chunks for each in chunk]
+    with Workers(n_jobs) as workers:
+        found = workers.share(len(pieces), serve)
+    return [each for some in found for each in some]
 
 
 def _rows(data: ChainData, begin: int, stop: int) -> Any:

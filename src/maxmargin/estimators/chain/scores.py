@@ -1,4 +1,4 @@
-"""Scores of held-out sequences after each pass: F1 of segments, from labels as integer codes."""
+"""Scores of held-out sequences: from labels as integer codes to the cost, or F1 of segments."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin import metrics
+from maxmargin.core import predict
+from maxmargin.core.contract import TrueParts
+from maxmargin.costs import Cost
+from maxmargin.inputs.checks import check_weights
+from maxmargin.inputs.labels import Labels
+from maxmargin.inputs.request import Request
+from maxmargin.inputs.sequence_labels import read_labels
+from maxmargin.inputs.sequences import as_sequences
 from maxmargin.tags import breaks_between, closest_scheme, is_chunk_like, is_tag
 from maxmargin.tags.schemes import OUTSIDE, split
 
@@ -34,6 +42,22 @@ def sequence_metric(name: str, Y: Any, scheme: str | None) -> Callable[[Any, Any
         match = closest_scheme(Y)
         scheme = "iob2" if match is None else match.scheme
     return partial(metric, scheme=scheme)
+
+
+def cost_judge(cost: Cost, labels: Labels, request: Request, offsets: np.ndarray) -> _Score:
+    """Return the function from predicted codes to 1 - the mean normalised cost."""
+    codes = read_labels(request.y, None, offsets, labels).codes
+    n_known = np.add.reduceat(codes >= 0, offsets[:-1], dtype=np.int64)
+    weight = check_weights(request.sample_weight, len(n_known)) * (n_known > 0)
+    if not weight.any():
+        raise ValueError("Y has no known label in a sequence of positive weight.")
+    parts = TrueParts("positions", np.diff(offsets), codes)
+
+    def judge(cells: np.ndarray) -> float:
+        found, largest = cost.costs_of(parts, labels.classes, cells)
+        return predict.mean_score(found, largest, weight)
+
+    return judge
 
 
 class Segments(NamedTuple):
@@ -117,6 +141,16 @@ def chunk_f1_of(classes: np.ndarray, truth: list[Any], offsets: np.ndarray) -> _
     table = SegmentTable(labels)
     found = table.read(np.array([code[label] for label in truth]), offsets)
     return lambda codes: segment_f1(found, table.read(codes, offsets), len(truth))
+
+
+def default_measure(request: Request) -> str | None:
+    """Return "chunk_f1" where labels are tags of segments; None: what `score` measures."""
+    flat: list[Any] = []
+    for labels in as_sequences("Y", request.y):
+        if isinstance(labels, (str, bytes, dict)) or not hasattr(labels, "__len__"):
+            return None  # `cost_judge` says what is wrong with it
+        flat.extend(labels)
+    return "chunk_f1" if looks_like_chunks(flat) else None
 
 
 def looks_like_chunks(labels: list[Any]) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from maxmargin.core.problem import CHUNK
+from maxmargin.core.workers import CHUNK, Workers, cut
 from maxmargin.estimators.multilabel.edges import best_inference
 from maxmargin.estimators.multilabel.scores import (
     conditional_differences,
@@ -149,23 +148,20 @@ class PairwiseScores:
 
     def _for_each(self, answer: Callable[[np.ndarray], Any], n_jobs: int) -> list[Any]:
         """Return answer(unary) of every row, in fixed chunks of rows."""
+        pieces = cut(len(self.unary), CHUNK)
 
-        def serve(first: int) -> list[Any]:
+        def serve(piece: int, worker: int) -> list[Any]:
             found = []
-            for i in range(first, min(first + CHUNK, len(self.unary))):
+            for i in range(*pieces[piece]):
                 try:
                     found.append(answer(self.unary[i]))
                 except (ValueError, TimeoutError) as error:
                     raise type(error)(f"X[{i}]: {error}") from None
             return found
 
-        starts = range(0, len(self.unary), CHUNK)
-        if n_jobs == 1 or len(starts) <= 1:
-            chunks = [serve(first) for first in starts]
-        else:
-            with ThreadPoolExecutor(min(n_jobs, len(starts))) as pool:
-                chunks = list(pool.map(serve, starts))
-        return [each for chunk in chunks for each in chunk]
+        with Workers(n_jobs) as workers:
+            found = workers.share(len(pieces), serve)
+        return [each for some in found for each in some]
 
 
 def _best_in_groups(

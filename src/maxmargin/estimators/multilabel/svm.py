@@ -3,44 +3,47 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.core import predict
-from maxmargin.core.contract import switches
-from maxmargin.costs import Hamming, SwitchCost, tabulate
+from maxmargin.costs import Hamming, SwitchCost
 from maxmargin.costs.tables import switch_cost
-from maxmargin.estimators.base import BaseSVM, Training
+from maxmargin.estimators.base import BaseSVM
+from maxmargin.estimators.face import Common
+from maxmargin.estimators.multilabel.costs import SET_METRICS
 from maxmargin.estimators.multilabel.edges import (
-    best_inference,
-    check_cost_fits,
-    check_edges,
     check_inference,
     check_pairwise,
     choose_inference,
-    label_edges,
     label_groups,
 )
-from maxmargin.estimators.multilabel.measures import SET_METRICS
+from maxmargin.estimators.multilabel.encoding import SetOptions, SetReader
+from maxmargin.estimators.multilabel.judges import (
+    Judge,
+    cost_judge,
+    metric_judge,
+    warn_of_constant,
+)
 from maxmargin.estimators.multilabel.outputs import PairwiseScores
 from maxmargin.estimators.multilabel.thresholds import best_thresholds
+from maxmargin.estimators.topk import TopK
 from maxmargin.inference import LabelConstraints
-from maxmargin.inputs.checks import check_number, check_weights
-from maxmargin.inputs.label_sets import LabelMatrix, SetForm, label_matrix
-from maxmargin.inputs.labels import Labels, check_classes
+from maxmargin.inputs.checks import check_number
+from maxmargin.inputs.label_sets import label_matrix
+from maxmargin.inputs.labels import check_classes
+from maxmargin.inputs.request import Request
 from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.persistence import register
-from maxmargin.structures import labels_data
-from maxmargin.structures.labels.build import PROGRAMS
-from maxmargin.structures.labels.data import INFERENCES
+from maxmargin.training.scoring import Score
 from maxmargin.training.settings import check_flags, n_threads, resolve_cost
+from maxmargin.training.task import Task
 
 
 @register
@@ -58,17 +61,15 @@ class MultilabelSVM(RowInputs, BaseSVM):
 
     Parameters
     ----------
-    C : float > 0
-        Weight of the training losses against |w|^2/2, as in scikit-learn's LinearSVC.
     cost : {"hamming", "zero_one", "f1"} or object
         Task loss: how many labels are wrong (their share: ``Hamming("mean")``), whether any is, or
         1 - F1 of the set. `ClassWeighted` has a weight a label.
-    surrogate, search, solver, tol, max_iter, time_budget, patience, scoring, n_jobs, \
-random_state, warm_start, callbacks, verbose
-        As in `BaseSVM`. The surrogate "micro_f1" has a cost of its own.
+    surrogate : str or object
+        What is minimised in place of the cost: a name in `maxmargin.surrogates.SURROGATES`, or such
+        an object. "micro_f1" has a cost of its own.
     pairwise : {"none", "full", "tree"} or list of pairs of labels
         The pairs that have a weight: none; all; a spanning tree of the labels that say most about
-        each other, learnt from Y (with `partial_fit`, from the first batch); or those given.
+        each other, learnt from y (with `partial_fit`, from the first batch); or those given.
     inference : str
         How label sets are searched in training. "auto": without pairs label by label; by dynamic
         programming where the pairs form a forest; by listing all sets of at most 16 labels; else
@@ -84,9 +85,9 @@ random_state, warm_start, callbacks, verbose
         seconds a row. With constraints HiGHS is asked in any case, and None sets it no limit.
     fit_intercept : bool
     classes : list or None
-        All labels, in the order of `classes_`: the columns of Y, or more labels than its sets have.
+        All labels, in the order of `classes_`: the columns of y, or more labels than its sets have.
         None: the labels that occur, sorted; of a matrix 0, 1, ...
-    min_count, hashing : int, int or None
+    min_count, n_hashed_features : int, int or None
         For rows that are dictionaries or lists of names; see `FeatureTable`.
 
     Attributes
@@ -99,7 +100,7 @@ random_state, warm_start, callbacks, verbose
         The pairs, as labels.
     classes_ : ndarray of shape (n_labels,)
     missing_labels_, universal_labels_ : list
-        Labels that are nowhere on in Y, and nowhere off.
+        Labels that are nowhere on in y, and nowhere off.
     inference_ : str
         How label sets were searched in training.
     thresholds_ : ndarray of shape (n_labels,) or None
@@ -110,8 +111,8 @@ random_state, warm_start, callbacks, verbose
     Examples
     --------
     >>> X = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
-    >>> Y = [["b"], ["a", "b"], ["a"], []]
-    >>> model = MultilabelSVM(C=10, random_state=0).fit(X, Y)
+    >>> y = [["b"], ["a", "b"], ["a"], []]
+    >>> model = MultilabelSVM(C=10, random_state=0).fit(X, y)
     >>> model.predict(X)
     [('b',), ('a', 'b'), ('a',), ()]
     >>> model.predict(X, at_most=1)[1] in [("a",), ("b",)]
@@ -127,6 +128,7 @@ random_state, warm_start, callbacks, verbose
     pairwise_: np.ndarray
     edges_: np.ndarray
     inference_: str
+    _reader: SetReader
     missing_labels_: list[Any]
     universal_labels_: list[Any]
     thresholds_: np.ndarray | None
@@ -134,47 +136,17 @@ random_state, warm_start, callbacks, verbose
     def __init__(
         self,
         *,
-        C: float = 1.0,
-        cost: Any = "hamming",
-        surrogate: Any = "margin",
-        search: Any = "auto",
-        solver: Any = "auto",
         pairwise: Any = "none",
         inference: str = "auto",
         oracle_time_limit: float | None = None,
         predict_time_limit: float | None = None,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        time_budget: float | None = None,
-        patience: int | None = None,
-        scoring: Any = None,
         fit_intercept: bool = True,
         classes: Iterable[Any] | None = None,
         min_count: int = 1,
-        hashing: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
+        n_hashed_features: int | None = None,
+        **common: Unpack[Common],
     ) -> None:
-        super().__init__(
-            C=C,
-            cost=cost,
-            surrogate=surrogate,
-            search=search,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            time_budget=time_budget,
-            patience=patience,
-            scoring=scoring,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
+        super().__init__(**common)
         self.pairwise = pairwise
         self.inference = inference
         self.oracle_time_limit = oracle_time_limit
@@ -182,7 +154,7 @@ random_state, warm_start, callbacks, verbose
         self.fit_intercept = fit_intercept
         self.classes = classes
         self.min_count = min_count
-        self.hashing = hashing
+        self.n_hashed_features = n_hashed_features
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -195,125 +167,100 @@ random_state, warm_start, callbacks, verbose
     def fit(
         self,
         X: Any,
-        Y: Any,
+        y: Any,
+        *,
         sample_weight: Any = None,
-        eval_set: tuple[Any, Any] | None = None,
+        eval_set: Any = None,
+        patience: int | None = None,
+        callbacks: Sequence[Any] | None = None,
         resume: str | os.PathLike[str] | None = None,
+        **beside: Any,
     ) -> Self:
         """Learn from rows and their label sets.
 
         Parameters
         ----------
         X : matrix, dense or sparse, feature dictionaries or lists of feature names
-        Y : indicator matrix, dense or sparse, or one collection of labels for each row
+        y : indicator matrix, dense or sparse, or one collection of labels for each row
             1 is on, 0 off, -1 unknown: such a label counts for nothing in its row. A list of lists
             is taken for what it can only be, and refused where it can be both: pass an array, or
             sets. `predict` returns the form that was given here.
-        sample_weight, eval_set, resume : as in `BaseSVM.fit`
+        sample_weight, eval_set, patience, callbacks, resume : as in `BaseSVM.fit`
         """
-        super().fit(X, Y, sample_weight, eval_set, resume)
-        for names, where, fate in (
-            (self.missing_labels_, "on", "off"),
-            (self.universal_labels_, "off", "on"),
-        ):
-            if names:
-                warnings.warn(
-                    f"{len(names)} label(s) are nowhere {where} in Y, so that nothing is known of "
-                    f"when they are; they are learnt to be {fate}: {Labels(names).some()}.",
-                    UserWarning,
-                    stacklevel=2,
-                )
+        super().fit(
+            X, y, sample_weight=sample_weight, eval_set=eval_set, patience=patience,
+            callbacks=callbacks, resume=resume, **beside,
+        )  # fmt: skip
+        warn_of_constant(self.missing_labels_, "on", "off")
+        warn_of_constant(self.universal_labels_, "off", "on")
         return self
 
     # -- hooks -----------------------------------------------------------------------------------
 
     def _encode(
         self,
-        X: Any,
-        Y: Any,
-        sample_weight: Any = None,
+        request: Request,
         *,
         reset: bool,
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
-    ) -> Training:
-        cost = resolve_cost(self.cost, "switches")
-        rows = self._rows(X, reset)
-        n_examples = rows.shape[0]
-        if reset:
-            named = classes if classes is not None else self.classes
-            matrix = label_matrix(Y, n_examples, classes=named)
-        else:
-            matrix = label_matrix(Y, n_examples, self._labels, form=self._form)
-        weight = check_weights(sample_weight, n_examples)
-        if reset:
-            self._learn_layout(matrix, cost)
-        else:
-            self._see(matrix)
-        self.thresholds_ = None
-        data = labels_data(
-            rows,
-            matrix.cells,
-            self._edges,
-            bias=self._has_bias,
-            inference=self.inference_,
-            time_limit=self.oracle_time_limit if self.inference_ in PROGRAMS else None,
+    ) -> Task:
+        options = SetOptions(
+            self.classes if classes is None else classes,
+            self.pairwise,
+            self.inference,
+            self.oracle_time_limit,
+            self.fit_intercept,
+            resolve_cost(self.cost, "switches"),
         )
-        tables = tabulate(cost, data, self.classes_)
-        check_cost_fits(self.inference_, cost, tables)
-        return Training(data, tables, n_examples, weight)
+        rows = self._rows(request.X, reset)
+        if reset:
+            reader, task = SetReader.learn(request, rows, options)
+        else:
+            reader, task = self._reader.task(request, rows, options)
+        self._read_by(reader)
+        self.thresholds_ = None
+        return task
 
-    def _learn_layout(self, matrix: LabelMatrix, cost: Any) -> None:
-        self._has_bias = bool(self.fit_intercept)
-        self._labels, self._form = matrix.labels, matrix.form
-        self.classes_ = matrix.labels.classes
-        self.missing_labels_ = matrix.never(1)
-        self.universal_labels_ = [x for x in matrix.never(0) if x not in self.missing_labels_]
-        self._edges = label_edges(self.pairwise, matrix)
-        self.inference_ = choose_inference(self.inference, self._edges, self._labels, cost)
-        if self.oracle_time_limit is not None and self.inference_ not in PROGRAMS:
-            raise ValueError(
-                f"oracle_time_limit is for programmes ({', '.join(PROGRAMS)}), but inference is "
-                f"{self.inference_!r}, which needs none."
-            )
+    def _read_by(self, reader: SetReader) -> None:
+        self._reader = reader
+        self.classes_ = reader.labels.classes
+        self.inference_ = reader.inference
+        self.missing_labels_, self.universal_labels_ = reader.missing, reader.universal
 
-    def _see(self, matrix: LabelMatrix) -> None:
-        """Take note of the labels that occur in a further batch."""
-        on, off = matrix.never(1), matrix.never(0)
-        self.missing_labels_ = [label for label in self.missing_labels_ if label in on]
-        self.universal_labels_ = [label for label in self.universal_labels_ if label in off]
-
-    def _encode_inputs(self, X: Any) -> Any:
-        return self._inputs(self._rows(X, reset=False))
-
-    def _inputs(self, rows: Any) -> Any:
-        """Return data to predict on, by the best inference that there is."""
-        cells = np.zeros((rows.shape[0], len(self.classes_)), dtype=np.int32)
-        inference = best_inference(self._edges, len(self.classes_))
-        return labels_data(rows, cells, self._edges, bias=self._has_bias, inference=inference)
+    def _encode_inputs(self, request: Request) -> Any:
+        return self._reader.inputs(self._rows(request.X, reset=False))
 
     def _decode(self, cells: np.ndarray, data: Any) -> Any:
-        return self._form.write(cells.reshape(-1, len(self.classes_)), self.classes_)
+        return self._reader.form.write(cells.reshape(-1, len(self.classes_)), self.classes_)
 
     def _unpack(self, w: np.ndarray) -> None:
-        m = len(self.classes_)
-        n_single = (self.n_features_in_ + self._has_bias) * m
-        blocks = w[:n_single].reshape(-1, m)
-        self.coef_ = blocks[: self.n_features_in_].T
-        self.intercept_ = blocks[-1] if self._has_bias else np.zeros(m)
-        self.pairwise_ = w[n_single:]
-        self.edges_ = self.classes_[self._edges]
+        weights = self._reader.split(w, self.n_features_in_)
+        self.coef_, self.intercept_, self.pairwise_ = weights
+        self.edges_ = self.classes_[self._reader.edges]
 
     def _prediction_cost(self, data: Any) -> SwitchCost:
         return switch_cost(np.zeros((data.n_labels, 2)), np.zeros(len(data.labels)))
 
-    def _scorer(self, X: Any, Y: Any, sample_weight: Any = None) -> Callable[[np.ndarray], float]:
+    def _scorer(self, request: Request) -> Score:
         # Not by `_encode`: there an example is its known labels, here it is predicted whole.
-        data = self._encode_inputs(X)
-        judge = self._judge(Y, len(data.labels), sample_weight)
+        data = self._encode_inputs(request)
+        return self._judged(data, self._judge(request, len(data.labels)))
+
+    def _judge(self, request: Request, n_examples: int) -> Judge:
+        cost = resolve_cost(self.cost, "switches")
+        return cost_judge(cost, self._reader.labels, self._reader.form, request, n_examples)
+
+    def _judged(self, data: Any, judge: Judge) -> Score:
+        """Return the function w -> what a judge says of the best label sets."""
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
-        return lambda w: judge(predict.best_outputs(data, w, free, n_jobs=jobs)[0])
+
+        def score(w: np.ndarray) -> float:
+            cells, _ = predict.best_outputs(data, w, free, n_jobs=jobs)
+            return judge(cells.reshape(-1, len(self.classes_)))
+
+        return score
 
     def _score_name(self) -> str:
         is_plain = isinstance(resolve_cost(self.cost, "switches"), Hamming)
@@ -322,81 +269,46 @@ random_state, warm_start, callbacks, verbose
     def _measure_names(self) -> tuple[str, ...]:
         return tuple(SET_METRICS)
 
-    def _measure(self, name: str) -> Callable[[Any, Any], Callable[[np.ndarray], float]] | None:
-        return partial(self._by_metric, SET_METRICS[name]) if name in SET_METRICS else None
+    def _measure(self, name: str) -> Callable[[Request], Score] | None:
+        if name not in SET_METRICS:
+            return None
+        return partial(self._by_metric, SET_METRICS[name])
 
-    def _by_metric(
-        self, metric: Callable[[Any, Any], float], X: Any, Y: Any
-    ) -> Callable[[np.ndarray], float]:
-        """Return the function w -> metric, on indicator matrices whatever form Y has."""
-        data = self._encode_inputs(X)
-        truth = label_matrix(Y, len(data.labels), self._labels, form=self._form).cells
-        free = self._prediction_cost(data)
-        jobs = n_threads(self.n_jobs)
-
-        def score(w: np.ndarray) -> float:
-            cells, _ = predict.best_outputs(data, w, free, n_jobs=jobs)
-            return metric(truth, cells.reshape(truth.shape))
-
-        return score
-
-    def _judge(self, Y: Any, n_examples: int, sample_weight: Any) -> Callable[[np.ndarray], float]:
-        """Return the function from the cells of all outputs to their score."""
-        truth = label_matrix(Y, n_examples, self._labels, form=self._form).cells
-        weight = check_weights(sample_weight, n_examples) * (truth >= 0).any(axis=1)
-        if not weight.any():
-            raise ValueError("Y has no known label in a sample of positive weight.")
-        cost, parts = resolve_cost(self.cost, "switches"), switches(truth)
-
-        def judge(cells: np.ndarray) -> float:
-            found, largest = cost.costs_of(parts, self.classes_, cells)
-            return predict.mean_score(found, largest, weight)
-
-        return judge
+    def _by_metric(self, metric: Callable[[Any, Any], float], request: Request) -> Score:
+        data = self._encode_inputs(request)
+        reader = self._reader
+        judge = metric_judge(metric, reader.labels, reader.form, request, len(data.labels))
+        return self._judged(data, judge)
 
     def _layout(self) -> Any:
-        names = self._feature_names()
-        edges = self._edges.tolist()
-        return [self.classes_.tolist(), self.n_features_in_, self._has_bias, names, edges]
+        reader, names = self._reader, self._feature_names()
+        edges = reader.edges.tolist()
+        return [self.classes_.tolist(), self.n_features_in_, reader.has_bias, names, edges]
+
+    def _n_weights(self) -> int:
+        return self._reader.n_weights(self.n_features_in_)
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()
-        meta["has_bias"] = self._has_bias
-        meta["features"] = self._rows_state()
-        meta["form"] = [self._form.kind, self._form.dtype]
-        for name in ("inference_", "missing_labels_", "universal_labels_"):
-            meta[name] = getattr(self, name)
-        arrays["edges"] = self._edges
+        own, more = self._reader.to_state()
         if self.thresholds_ is not None:
-            arrays["thresholds"] = self.thresholds_
-        return meta, arrays
+            more["thresholds"] = self.thresholds_
+        return {**meta, **own, "features": self._rows_state()}, {**arrays, **more}
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         super()._restore_fitted(fields, arrays)
         self._restore_rows(fields)
-        self._has_bias = fields.flag("has_bias")
-        self._labels = fields.labels("classes_", least=1)
-        self.classes_ = self._labels.classes
-        self._form = SetForm.from_state(fields.take("form"))
-        self.inference_ = fields.text("inference_", (*INFERENCES, *PROGRAMS))
-        self.missing_labels_ = fields.some_labels("missing_labels_", self._labels)
-        self.universal_labels_ = fields.some_labels("universal_labels_", self._labels)
-        m = len(self.classes_)
-        self._edges = arrays.take("edges", (None, 2), np.int32, 0, m)
-        check_edges(self._edges, self._labels)
+        self._read_by(SetReader.from_state(fields, arrays))
         self.thresholds_ = None
         if "thresholds" in arrays:
-            self.thresholds_ = arrays.take("thresholds", (m,))
+            self.thresholds_ = arrays.take("thresholds", (len(self.classes_),))
 
     def _check_restored(self) -> None:
-        choose_inference(self.inference_, self._edges, self._labels, cost=None)
-
-    def _n_weights(self) -> int:
-        return (self.n_features_in_ + self._has_bias) * len(self.classes_) + len(self._edges)
+        choose_inference(self.inference_, self._reader.edges, self._reader.labels, cost=None)
 
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept")
-        FeatureTable(self.min_count, self.hashing)
+        FeatureTable(self.min_count, self.n_hashed_features)
         resolve_cost(self.cost, "switches")
         check_pairwise(self.pairwise)
         check_inference(self.inference)
@@ -415,6 +327,7 @@ random_state, warm_start, callbacks, verbose
         at_most: int | None = None,
         exclusive: Sequence[Sequence[Any]] = (),
         implies: Sequence[tuple[Any, Any]] = (),
+        **beside: Any,
     ) -> Any:
         """Return the best label set of every row that satisfies the constraints.
 
@@ -430,23 +343,23 @@ random_state, warm_start, callbacks, verbose
 
         Returns
         -------
-        What Y was at fit: an indicator matrix, dense or CSR, or a list of tuples of labels.
+        What y was at fit: an indicator matrix, dense or CSR, or a list of tuples of labels.
 
         Notes
         -----
         With thresholds tuned, the labels are those whose `decision_function` is above them; with
         constraints too, the set of largest total excess over them.
         """
-        check_is_fitted(self, "result_")
+        request = self._question(X, **beside)
         constraints = LabelConstraints(
             at_least,
             at_most,
-            label_groups("exclusive", exclusive, self._labels),
-            label_groups("implies", implies, self._labels, size=2),
+            label_groups("exclusive", exclusive, self._reader.labels),
+            label_groups("implies", implies, self._reader.labels, size=2),
         )
         constraints.check(len(self.classes_))
-        cells = self._output_cells(self._rows(X, reset=False), constraints)
-        return self._form.write(cells, self.classes_)
+        cells = self._output_cells(self._rows(request.X, reset=False), constraints)
+        return self._reader.form.write(cells, self.classes_)
 
     def _output_cells(self, rows: Any, constraints: LabelConstraints | None = None) -> np.ndarray:
         """Return what `predict` returns, as a matrix of 0 and 1."""
@@ -459,30 +372,25 @@ random_state, warm_start, callbacks, verbose
         else:
             scores = self._pairwise_scores(rows)
             if is_free and not (scores.is_hard and self.predict_time_limit is not None):
-                return self._best_cells(self._inputs(rows)).reshape(scores.unary.shape)
+                return self._best_cells(self._reader.inputs(rows)).reshape(scores.unary.shape)
         return scores.best(constraints, self.predict_time_limit, n_threads(self.n_jobs))
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Return 1 - the mean of the cost of predictions, as a share of the largest possible.
-
-        `maxmargin.metrics` has F1, Jaccard's accuracy and others. Unknown labels of Y count for
-        nothing.
-        """
-        check_is_fitted(self, "result_")
-        rows = self._rows(X, reset=False)
-        return self._judge(Y, rows.shape[0], sample_weight)(self._output_cells(rows))
+    def _score(self, request: Request) -> float:
+        # Of what `predict` returns, thresholds included.
+        rows = self._rows(request.X, reset=False)
+        return self._judge(request, rows.shape[0])(self._output_cells(rows))
 
     def _pairwise_scores(self, rows: Any) -> PairwiseScores:
         unary = np.asarray(rows @ self.coef_.T + self.intercept_)
-        return PairwiseScores(unary, self._edges, self.pairwise_)
+        return PairwiseScores(unary, self._reader.edges, self.pairwise_)
 
     def _differences(self, rows: Any) -> np.ndarray:
         scores, cells = self._pairwise_scores(rows), None
         if scores.is_hard:
-            cells = self._best_cells(self._inputs(rows)).reshape(scores.unary.shape)
+            cells = self._best_cells(self._reader.inputs(rows)).reshape(scores.unary.shape)
         return scores.differences(cells)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, **beside: Any) -> np.ndarray:
         """Return the scores of single labels.
 
         Returns
@@ -492,10 +400,9 @@ random_state, warm_start, callbacks, verbose
             pairs the score of the label itself. Where the pairs form no forest and there are more
             than 16 labels: less the score with it off, all other labels as in `predict`.
         """
-        check_is_fitted(self, "result_")
-        return self._differences(self._rows(X, reset=False))
+        return self._differences(self._rows(self._question(X, **beside).X, reset=False))
 
-    def predict_topk(self, X: Any, k: int = 2) -> tuple[Any, np.ndarray]:
+    def predict_topk(self, X: Any, k: int = 2, **beside: Any) -> TopK:
         """Return the k best label sets of every row, best first, and their scores.
 
         Thresholds are not looked at. Refused where there are more than 16 labels and the pairs form
@@ -503,20 +410,20 @@ random_state, warm_start, callbacks, verbose
 
         Returns
         -------
-        sets : ndarray of shape (n_samples, k, n_labels), or a list of what `predict` would return
-            for k rows; fewer than k where there are fewer label sets
-        scores : float64 ndarray of shape (n_samples, k)
+        TopK : outputs, an ndarray of shape (n_samples, k, n_labels), or a list of what `predict`
+            would return for k rows, fewer than k where there are fewer label sets; and scores, a
+            float64 ndarray of shape (n_samples, k)
         """
-        check_is_fitted(self, "result_")
+        request = self._question(X, **beside)
         check_number("k", k, 1, closed=True, integer=True)
-        scores = self._pairwise_scores(self._rows(X, reset=False))
+        scores = self._pairwise_scores(self._rows(request.X, reset=False))
         scores.refuse_hard("predict_topk", forest_only=False)
         cells, values = scores.k_best(int(k), n_threads(self.n_jobs))
-        if self._form.kind == "dense":
-            return cells.astype(self._form.dtype), values
-        return [self._form.write(each, self.classes_) for each in cells], values
+        if self._reader.form.kind == "dense":
+            return TopK(cells.astype(self._reader.form.dtype), values)
+        return TopK([self._reader.form.write(each, self.classes_) for each in cells], values)
 
-    def predict_marginals(self, X: Any, temperature: float = 1.0) -> np.ndarray:
+    def predict_marginals(self, X: Any, *, temperature: float = 1.0, **beside: Any) -> np.ndarray:
         """Return p(label is on) under p(y) ~ exp(score(y) / temperature).
 
         For labels without pairs, or with pairs that form a forest. A max-margin machine is not
@@ -526,30 +433,29 @@ random_state, warm_start, callbacks, verbose
         -------
         ndarray of shape (n_samples, n_labels)
         """
-        check_is_fitted(self, "result_")
+        request = self._question(X, **beside)
         check_number("temperature", temperature)
-        scores = self._pairwise_scores(self._rows(X, reset=False))
+        scores = self._pairwise_scores(self._rows(request.X, reset=False))
         scores.refuse_hard("predict_marginals", forest_only=True)
         return scores.marginals(float(temperature), n_threads(self.n_jobs))
 
     # -- thresholds ------------------------------------------------------------------------------
 
-    def tune_thresholds(self, X: Any, Y: Any, metric: str = "micro_f1") -> Self:
-        """Choose thresholds on `decision_function` that maximise an F1 on (X, Y), exactly.
+    def tune_thresholds(self, X: Any, y: Any, metric: str = "micro_f1") -> Self:
+        """Choose thresholds on `decision_function` that maximise an F1 on (X, y), exactly.
 
         `predict` uses them from then on, until the next fit or `reset_thresholds`. Choose them on
         rows that were not trained on.
 
         Parameters
         ----------
-        X, Y : as in `fit`; unknown labels count for nothing
+        X, y : as in `fit`; unknown labels count for nothing
         metric : {"micro_f1", "macro_f1"}
             Micro-F1 has one threshold for all labels, macro-F1 one for each. Of equally good ones
             that nearest to 0, which is where labels are cut without thresholds.
         """
-        check_is_fitted(self, "result_")
         scores = self.decision_function(X)
-        truth = label_matrix(Y, len(scores), self._labels, form=self._form).cells
+        truth = label_matrix(y, len(scores), self._reader.labels, form=self._reader.form).cells
         self.thresholds_ = best_thresholds(scores, truth, metric)
         return self
 

@@ -9,25 +9,25 @@ import numpy as np
 from maxmargin.costs import tabulate
 from maxmargin.inputs.queries import Queries
 from maxmargin.structures.ranking.data import ranking_data
-from maxmargin.training.task import Training
+from maxmargin.training.task import Task
 
 
-def ranking_training(
+def ranking_task(
     queries: Queries,
     rows: Any,
     grades: np.ndarray,
     cost: Any,
-    relevant: float,
+    relevance_threshold: float,
     weight: np.ndarray,
-) -> tuple[Training | None, int]:
+) -> tuple[Task | None, int]:
     """Return examples, and how many queries had none, as all their rankings cost the same.
 
     That is so where documents are of one kind, and under precision at k where there are at most k.
 
-    A query is one example, whose documents of grade >= relevant are to stand above the others.
-    Under NDCG with several grades it is one example for each of them: the cost of a ranking is the
-    sum, with the weights of `thresholds`, of its costs for each grade from which documents may
-    count as relevant. No query left: None in place of examples.
+    A query is one example, whose documents of grade >= relevance_threshold are to stand above the
+    others. Under NDCG with several grades it is one example for each of them: the cost of a ranking
+    is the sum, with the weights of `thresholds`, of its costs for each grade from which
+    documents may count as relevant. No query left: None in place of examples.
     """
     # Within a query by falling grade: the relevant ones then come first, whichever grade counts.
     order = queries.order
@@ -42,7 +42,7 @@ def ranking_training(
     for q in range(len(queries)):
         start, end = queries.offsets[q], queries.offsets[q + 1]
         own = grades[order[start:end]]
-        thresholds, shares = cost.thresholds(own, relevant)
+        thresholds, shares = cost.thresholds(own, relevance_threshold)
         counts = (own[:, None] >= thresholds).sum(axis=0)
         is_mixed = cost.tells_apart(counts, len(own)) & (shares > 0.0)
         n_skipped += not is_mixed.any()
@@ -55,4 +55,4 @@ def ranking_training(
         return None, n_skipped
     is_ordered = bool((order == np.arange(len(order))).all())
     data = ranking_data(rows if is_ordered else rows[order], first, sizes, n_relevant)
-    return Training(data, tabulate(cost, data, ()), len(first), np.array(share)), n_skipped
+    return Task(data, tabulate(cost, data, ()), len(first), np.array(share)), n_skipped

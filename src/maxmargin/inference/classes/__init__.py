@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from maxmargin.inference.classes.public import k_best, marginals, max_marginals, maximize, profile
+from maxmargin.inference.classes.public import k_best, marginals, maximize
 
-__all__ = ["k_best", "marginals", "max_marginals", "maximize", "profile"]
+__all__ = ["k_best", "marginals", "maximize"]

@@ -22,7 +22,7 @@ from maxmargin.inference._checks import (
     check_temperature,
     no_output_left,
 )
-from maxmargin.inference.answer import Answer, Marginals, Profile, exact
+from maxmargin.inference.answer import Answer, Marginals, exact
 
 
 @kernel
@@ -31,16 +31,6 @@ def best_class(scores):
     label = 0
     for k in range(1, scores.shape[0]):
         if scores[k] > scores[label]:
-            label = k
-    return label
-
-
-@kernel
-def best_other_class(scores, reference):
-    """Index of the highest score but that of the reference; -1 if there is no other class."""
-    label = -1
-    for k in range(scores.shape[0]):
-        if k != reference and (label < 0 or scores[k] > scores[label]):
             label = k
     return label
 
@@ -132,49 +122,6 @@ def marginals(scores: npt.ArrayLike, temperature: float = 1.0) -> Marginals:
     node = np.empty(len(scores))
     log_partition = class_marginals(scores, check_temperature(temperature), node)
     return Marginals(node, np.empty((0, len(scores), len(scores))), log_partition)
-
-
-def max_marginals(scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return the best score of an output that is class k, for every k: the scores themselves.
-
-    Examples
-    --------
-    >>> from maxmargin.inference import classes
-    >>> classes.max_marginals([1.0, 3.0])
-    array([1., 3.])
-    """
-    return _check_scores(scores).copy()
-
-
-def profile(scores: npt.ArrayLike, reference: int) -> Profile:
-    """Return the best score with 0 and with 1 mismatch, and the classes that have them.
-
-    Parameters
-    ----------
-    scores : array-like of shape (K,)
-    reference : int
-        The class at distance 0, or -1 if it is unknown: every class is then at distance 0.
-
-    Returns
-    -------
-    Profile
-        `score` and `outputs` of shape (2,); -inf and -1 for a level that no allowed class has.
-
-    Examples
-    --------
-    >>> from maxmargin.inference import classes
-    >>> classes.profile([1.0, 3.0, 2.0], reference=1)
-    Profile(score=array([3., 2.]), outputs=array([1, 2], dtype=int32))
-    """
-    scores = _check_scores(scores)
-    known = int(check_labels("reference", [reference], 1, len(scores), unknown=True)[0])
-    if known >= 0:
-        levels = np.array([known, best_other_class(scores, known)], dtype=np.int32)
-    else:
-        levels = np.array([best_class(scores), -1], dtype=np.int32)
-    level_scores = np.array([scores[k] if k >= 0 else -np.inf for k in levels])
-    levels[level_scores == -np.inf] = -1
-    return Profile(level_scores, levels)
 
 
 def _check_scores(scores: npt.ArrayLike) -> npt.NDArray[np.float64]:

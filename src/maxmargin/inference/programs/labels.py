@@ -112,6 +112,14 @@ class LabelProgram:
         self._n_rows = 3 * self._n_edges
         self._highs = self._model()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_highs"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Build the model anew: HiGHS's own cannot be pickled."""
+        vars(self).update(state)
+        self._highs = self._model()
+
     def solve(
         self,
         unary: npt.NDArray[np.float64],

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from maxmargin.search.hull.climb import ConvexHull
+from maxmargin.search.hull.convex_hull import ConvexHull
 
 __all__ = ["ConvexHull"]

@@ -177,7 +177,7 @@ class Branching:
         score_scale, cost_scale = (0.0, 1.0) if lam == math.inf else (1.0, lam)
         found: list[Any] = [None]
         is_there = maximize_within(
-            data, cost, i, theta, score_scale, cost_scale, forbid, require, found, 0
+            data, cost, i, theta, self.desk.room, score_scale, cost_scale, forbid, require, found, 0
         )
         self.desk.calls[0] += 1
         if not is_there:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from maxmargin.search.contract import check_at_least, check_tolerance, recall
+from maxmargin.search.contract import check_at_least, check_tolerance
+from maxmargin.search.recall import recall
 from maxmargin.search.reference.bisecting import BisectingSearch
 
 

@@ -18,19 +18,13 @@ from maxmargin.core.contract import (
     maximize_bounded,
     memory,
     output_cost,
-    output_size,
     psi,
     search_room,
 )
-from maxmargin.search.contract import (
-    Recall,
-    check_at_least,
-    check_tolerance,
-    copy_output,
-    recall,
-    remembered,
-)
+from maxmargin.core.outputs import copy_output
+from maxmargin.search.contract import check_at_least, check_tolerance
 from maxmargin.search.hull.points import ROUNDING
+from maxmargin.search.recall import Recall, recall, remembered
 
 
 @dataclass(frozen=True)
@@ -107,9 +101,8 @@ def _memory(search):
 
 @implements(find, BisectingSearch)
 def _find(search, problem, i, desk, outputs, at):
-    data, cost, kept, label = problem.data, problem.cost, search.recall, desk.room
-    size = output_size(data, i)
-    copy_output(size, kept.truths, kept.starts[i], outputs, at)
+    data, cost, kept, label = problem.data, problem.cost, search.recall, desk.search_room
+    copy_output(data, i, kept.truths, kept.starts[i], outputs, at)
     best, best_slope, best_error = 0.0, 0.0, 0.0
     bound = math.inf
     is_bounded = False  # by more than what was found: the oracle is not exact
@@ -117,14 +110,14 @@ def _find(search, problem, i, desk, outputs, at):
     low_h, low_g, high_h, high_g = math.nan, math.nan, math.nan, math.nan
     lam = kept.numbers[i] if kept.is_warm and kept.numbers[i] > 0.0 else 1.0
     for _ in range(search.max_calls):
-        top = 1.0 + maximize_bounded(data, cost, i, desk.theta, 1.0, lam, label, 0)
+        top = 1.0 + maximize_bounded(data, cost, i, desk.theta, desk.room, 1.0, lam, label, 0)
         desk.calls[0] += 1
         error = margin_error(data, i, desk.theta, label, 0)
         g = output_cost(data, cost, i, label, 0)
         value, slope, _ = psi(problem.surrogate, error, g)
         if value > best and g > 0.0:
             best, best_slope, best_error = value, slope, error
-            copy_output(size, label, 0, outputs, at)
+            copy_output(data, i, label, 0, outputs, at)
         h = 1.0 + error
         is_bounded = is_bounded or top > (h + lam * g) * (1.0 + ROUNDING)
         top = max(top, h + lam * g, 0.0)

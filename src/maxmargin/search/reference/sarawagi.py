@@ -24,15 +24,9 @@ from maxmargin.core.contract import (
     psi,
     search_room,
 )
-from maxmargin.search.contract import (
-    Recall,
-    check_at_least,
-    check_tolerance,
-    copy_output,
-    is_same_output,
-    recall,
-    remembered,
-)
+from maxmargin.core.outputs import copy_output, is_same_output
+from maxmargin.search.contract import check_at_least, check_tolerance
+from maxmargin.search.recall import Recall, recall, remembered
 
 
 @dataclass(frozen=True)
@@ -112,10 +106,10 @@ def _memory(search):
 @implements(find, SarawagiSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate, kept = problem.data, problem.cost, problem.surrogate, search.recall
-    labels = desk.room.labels
+    labels = desk.search_room.labels
     size, start = output_size(data, i), kept.starts[i]
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
-    copy_output(size, kept.truths, start, outputs, at)
+    copy_output(data, i, kept.truths, start, outputs, at)
     best, best_slope, best_error = 0.0, 0.0, 0.0
     xi = desk.slack[0]
     bound = math.inf
@@ -140,15 +134,16 @@ def _find(search, problem, i, desk, outputs, at):
             cost,
             i,
             desk.theta,
+            desk.room,
             score_scale,
             cost_scale,
             2,
-            desk.room.own,
+            desk.search_room.own,
             labels,
             0,
         )
         desk.calls[0] += 1
-        place = size if is_same_output(size, labels, 0, kept.truths, start) else 0
+        place = size if is_same_output(data, i, labels, 0, kept.truths, start) else 0
         if place > 0 and n_listed < 2:
             bound = 0.0
             break  # the true output is the only one
@@ -157,7 +152,7 @@ def _find(search, problem, i, desk, outputs, at):
         value, slope, _ = psi(surrogate, error, g)
         if value > best and g > 0.0:
             best, best_slope, best_error = value, slope, error
-            copy_output(size, labels, place, outputs, at)
+            copy_output(data, i, labels, place, outputs, at)
         h = 1.0 + error
         if stage == 0:
             kept.numbers[i] = g

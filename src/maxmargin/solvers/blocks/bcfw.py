@@ -10,19 +10,19 @@ import numpy as np
 
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.averaging import run_strides
+from maxmargin.solvers.blocks.arena import Blocks, make_room, new_blocks, reserve
 from maxmargin.solvers.blocks.dual import (
+    dual_value,
+    normalize,
+    primal_weights,
+    sharpen_blocks,
+)
+from maxmargin.solvers.blocks.visits import (
     ACTIVE,
     PAIRWISE,
     PLAIN,
     Bench,
-    Blocks,
     bench_for,
-    dual_value,
-    make_room,
-    new_blocks,
-    normalize,
-    primal_weights,
-    sharpen_blocks,
     visit_blocks,
 )
 from maxmargin.solvers.contract import Progress, Solver, State
@@ -178,6 +178,8 @@ class BlockFrankWolfe(Solver):
         mean = state.w_mean if self.average and w is None else None
 
         def call(first: int, last: int, total: float) -> float:
+            if ask:
+                state.replace_blocks(reserve(problem, state.blocks, order[first:last]))
             return run(
                 problem.view, order, first, last, inv_lam_n, kind, steps, ask, bends,
                 weights, state.blocks, state.bench, problem.desk(), total,
@@ -199,7 +201,8 @@ class BlockFrankWolfe(Solver):
         state = cast(BlockState, state)
         # Every visit adds to w: errors of either sign, which go as the root of their number.
         n_visits = problem.n_examples * (state.n_passes + 1) * (self.cache + 1)
-        return problem.precision.of_dual(state.w, dual, problem.lam, 10.0 * math.sqrt(n_visits))
+        length = problem.length(state.w)
+        return problem.precision.of_dual(length, dual, problem.lam, 10.0 * math.sqrt(n_visits))
 
     def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
         """Sum the dual anew; return D and its rounding."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from maxmargin.solvers.cutting.simplex_qp import EPSILON, Vector, checked, noise, solve_simplex
 
-__all__ = ["BallMaster", "ball_master", "solve_ball"]
+__all__ = ["BallMaster", "ball_master"]
 
 
 class BallMaster(NamedTuple):
@@ -174,21 +174,3 @@ def ball_master(
             break
     alpha[:] = search.alpha
     return search.result()
-
-
-def solve_ball(
-    gram: Vector, linear: Vector, radius: float, alpha: Vector, tol: float
-) -> tuple[Vector, float]:
-    """Return alpha and lam such that ``w = -sum_t alpha_t a_t / lam`` solves the ball's master.
-
-    They are those of `ball_master`, which also gives coefficients of the lower bound.
-
-    Examples
-    --------
-    >>> gram, linear = np.array([[4.0]]), np.zeros(1)  # the plane 2 w
-    >>> alpha, lam = solve_ball(gram, linear, 3.0, np.ones(1), 1e-12)
-    >>> round(-2.0 * float(alpha[0]) / lam, 3)
-    -3.0
-    """
-    master = ball_master(gram, linear, radius, alpha, tol)
-    return master.alpha, master.lam

@@ -9,25 +9,29 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import find, margin_error, output_size, potentials
+from maxmargin.core.contract import find, margin_error, potentials
+from maxmargin.core.outputs import copy_output
 from maxmargin.core.problem import Primal, Problem
 from maxmargin.solvers.averaging import run_strides
-from maxmargin.solvers.blocks.bcfw import BlockState
-from maxmargin.solvers.blocks.dual import (
-    ACTIVE,
+from maxmargin.solvers.blocks.arena import (
     ALPHA,
+    AT,
     IDLE,
     OFFSET,
     SLOPE,
     add_plane,
-    dual_value,
     make_room,
     new_blocks,
+    reserve,
+)
+from maxmargin.solvers.blocks.bcfw import BlockState
+from maxmargin.solvers.blocks.dual import (
+    dual_value,
     normalize,
     primal_weights,
     sharpen_blocks,
-    visit_blocks,
 )
+from maxmargin.solvers.blocks.visits import ACTIVE, visit_blocks
 from maxmargin.solvers.contract import Progress, Solver, State
 
 #: Most pairwise steps a visit of the master.
@@ -121,6 +125,7 @@ class NSlack(Solver):
         everyone = np.flatnonzero(chosen)
         for first, last in problem.strides(0, len(everyone)):
             some = everyone[first:last]
+            state.replace_blocks(reserve(problem, state.blocks, some))
             add(problem.view, some, slopes, offsets, outputs, places, state.blocks, problem.desk())
         return primal, len(everyone)
 
@@ -165,7 +170,8 @@ class NSlack(Solver):
         """Return how far D can be from what was computed, as far as can be told cheaply."""
         state = cast(BlockState, state)
         n_visits = problem.n_examples * (state.n_passes + 1) * self.max_inner
-        return problem.precision.of_dual(state.w, dual, problem.lam, 10.0 * math.sqrt(n_visits))
+        length = problem.length(state.w)
+        return problem.precision.of_dual(length, dual, problem.lam, 10.0 * math.sqrt(n_visits))
 
     def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
         """Sum the dual anew; return D and its rounding."""
@@ -204,12 +210,10 @@ def find_violated(
     """
     for i in range(first, last):
         potentials(problem.data, i, w, 1.0, desk.theta)
-        size = output_size(problem.data, i)
         known = 0.0  # the plane of y_i
         for p in range(1, blocks.count[i]):
-            at = blocks.place[i] + p * size
-            h = margin_error(problem.data, i, desk.theta, blocks.outputs, at)
             row = blocks.start[i] + p
+            h = margin_error(problem.data, i, desk.theta, blocks.outputs, blocks.spans[row, AT])
             plane = blocks.planes[row, OFFSET] + blocks.planes[row, SLOPE] * h
             known = plane if plane > known else known
         desk.slack[0] = known
@@ -236,6 +240,5 @@ def add_chosen(
     """Give the blocks of the examples chosen the planes found for them."""
     for place in range(chosen.shape[0]):
         i = chosen[place]
-        for cell in range(output_size(problem.data, i)):
-            desk.y[cell] = outputs[places[i] + cell]
+        copy_output(problem.data, i, outputs, places[i], desk.y, 0)
         add_plane(problem, i, slopes[i], offsets[i], blocks, desk)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from maxmargin.core.contract import times_metric
 from maxmargin.core.problem import Primal, Problem
 from maxmargin.solvers.contract import Progress, Solver, State
 from maxmargin.solvers.cutting.ball_qp import ball_master
@@ -51,7 +52,7 @@ class OneSlackState(State):
         self.upper, self.lower, self.lower_noise = math.inf, 0.0, 0.0
         self.best, self.share = w, 1.0
 
-    def add(self, new: Plane) -> None:
+    def add(self, new: Plane, regularizer: Any) -> None:
         """Add a plane, without a coefficient."""
         self.forget()
         offset, plane, rounding = new
@@ -61,7 +62,9 @@ class OneSlackState(State):
             larger = np.zeros((m + m // 2 + 8,) * 2)
             larger[: m - 1, : m - 1] = self.gram[: m - 1, : m - 1]
             self.gram = larger
-        self.gram[m - 1, :m] = self.gram[:m, m - 1] = self.planes.products(plane)
+        self.gram[m - 1, :m] = self.gram[:m, m - 1] = self.planes.products(
+            times_metric(regularizer, plane)
+        )
         self.offset = np.append(self.offset, offset)
         self.alpha = np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
@@ -151,7 +154,11 @@ class OneSlack(Solver):
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> OneSlackState:
         """Start with the plane 0 + 0.w; the first plane is then made at w, or at 0."""
-        first = np.zeros(problem.n_weights) if w is None else self._into_ball(np.array(w, float))
+        first = (
+            np.zeros(problem.n_weights)
+            if w is None
+            else self._into_ball(problem, np.array(w, float))
+        )
         return OneSlackState(first, zero_plane(problem.n_weights))
 
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
@@ -162,7 +169,7 @@ class OneSlack(Solver):
         primal = risk if self.radius is not None else problem.regularized(risk, w)
         # What was found: of a bound above it the master knows nothing, and must be as sharp.
         self._compare(state, w, primal.value - primal.excess)
-        state.add(plane)
+        state.add(plane, problem.regularizer)
         self._solve_master(problem, state)
         self._turn_inwards(state)
         return Progress(dual=state.lower, primal=primal.value, excess=primal.excess, w=w)
@@ -188,20 +195,18 @@ class OneSlack(Solver):
         if self.radius is None:
             solve_simplex(state.gram, offset, problem.lam, alpha, tol)
             w = planes.combine(alpha) / -problem.lam
-            lower = float(offset @ alpha) - 0.5 * problem.lam * float(w @ w)
-            noise = self._noise(problem, state, alpha, w, lower)
+            lower = float(offset @ alpha) - 0.5 * problem.lam * problem.inner(w, w)
+            noise = self._noise(problem, state, alpha, problem.length(w), lower, problem.lam)
             in_use = alpha > 0.0
         else:
             master = ball_master(state.gram, offset, self.radius, alpha, tol)
-            w = self._into_ball(planes.combine(master.alpha) / -master.lam)
+            w = self._into_ball(problem, planes.combine(master.alpha) / -master.lam)
             # The planes themselves, not their Gram matrix: see ball_qp.py.
-            length = float(np.linalg.norm(planes.combine(master.dual_alpha)))
+            length = problem.length(planes.combine(master.dual_alpha))
             lower = float(offset @ master.dual_alpha) - self.radius * length
             # As if lam were that at which the shortest such w is as long as the ball is wide.
-            ball = np.array([self.radius])
-            noise = self._noise(
-                problem, state, master.dual_alpha, ball, lower, length / self.radius
-            )
+            lam = length / self.radius
+            noise = self._noise(problem, state, master.dual_alpha, self.radius, lower, lam)
             in_use = (master.alpha > 0.0) | (master.dual_alpha > 0.0)
         state.idle = np.where(in_use, 0, state.idle + 1)
         state.w = w
@@ -213,21 +218,20 @@ class OneSlack(Solver):
         problem: Problem,
         state: OneSlackState,
         alpha: np.ndarray,
-        w: np.ndarray,
+        length: float,
         lower: float,
-        lam: float | None = None,
+        lam: float,
     ) -> float:
         """Return how far rounding can have moved a lower bound."""
         n_sums = longest_sum(problem) + 2.0 * len(alpha)
-        lam = problem.lam if lam is None else lam
-        summed = problem.precision.of_dual(w, lower, lam, n_sums)
+        summed = problem.precision.of_dual(length, lower, lam, n_sums)
         return summed + float(alpha @ state.noise)
 
-    def _into_ball(self, w: np.ndarray) -> np.ndarray:
+    def _into_ball(self, problem: Problem, w: np.ndarray) -> np.ndarray:
         """Return w, shortened to the radius where it is longer."""
         if self.radius is None:
             return w
-        length = float(np.linalg.norm(w))
+        length = problem.length(w)
         return w * (self.radius / length) if length > self.radius else w
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:

@@ -1,6 +1,6 @@
 """The one-slack cutting plane where w must also keep some rows on their side.
 
-    min_w  lam/2 |w|^2 + R(w)    subject to  z_i.w >= 1  for all rows of `problem.rows`.
+    min_w  lam/2 |w|^2 + R(w)    subject to  z_i.w >= 1  for all rows that it is given.
 
 The master knows the rows that were missed so far, so its value is a lower bound whichever those
 are. All rows are looked at only when the gap of the problem that the master knows is smaller than
@@ -11,8 +11,8 @@ row has the margin m, 0 < m < 1, are, divided by m, weights that miss none: an u
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, cast
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -45,9 +45,9 @@ class OneSlackRowsState(OneSlackState):
         self.primal = math.inf
         self.is_kept = True
 
-    def add(self, new: Plane, row: int = -1) -> None:
+    def add(self, new: Plane, regularizer: Any, row: int = -1) -> None:
         """Add a plane, or a row."""
-        super().add(new)
+        super().add(new, regularizer)
         self.row = np.append(self.row, row)
 
     def forget(self) -> None:
@@ -75,18 +75,39 @@ class OneSlackRowsState(OneSlackState):
 
 @dataclass(frozen=True)
 class OneSlackRows(OneSlack):
-    """One-slack cutting plane whose weights keep the rows of `problem.rows` on their side.
+    """One-slack cutting plane whose weights keep rows on their side.
 
     Every result keeps all of them, wherever a run stops: it begins at weights that do. Not for the
-    user to choose: `RankingSVM(approximate=True)` does.
+    user to choose: `RankingSVM(two_stage=True)` does.
+
+    Parameters
+    ----------
+    radius, inwards : see `OneSlack`
+    rows : object with ``margins(w)``, z_i.w of every row; ``signed(i)``, the vector z_i; and
+        ``start``, weights that keep all rows on their side
     """
+
+    rows: Any = field(default=None, repr=False, compare=False)
 
     name: ClassVar[str] = "one_slack"
     state_class: ClassVar[type[State]] = OneSlackRowsState
+    needs: ClassVar[frozenset[str]] = frozenset({"convex", "euclidean"})
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> OneSlackRowsState:
         """Start at the weights that the rows come with; others may miss some."""
-        return OneSlackRowsState(problem.rows.start.copy())
+        return OneSlackRowsState(self.rows.start.copy())
+
+    def objective(self, problem: Problem) -> str:
+        """Return "reduced": what the rows are of has no loss."""
+        return "reduced"
+
+    def given(self) -> tuple[Any, ...]:
+        """Return the rows."""
+        return (self.rows,)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the options that make an equal solver: the rows are data, and none."""
+        return {"radius": self.radius, "inwards": self.inwards}
 
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
         """Add the plane at w, move w to the new master's solution, and look at rows if it is time.
@@ -100,7 +121,7 @@ class OneSlackRows(OneSlack):
         if state.is_kept and primal < state.primal:
             state.primal, state.kept = primal, w
         self._compare(state, w, primal)
-        state.add(plane)
+        state.add(plane, problem.regularizer)
         self._solve_master(problem, state)
         self._turn_inwards(state)
         state.is_kept = False
@@ -110,7 +131,7 @@ class OneSlackRows(OneSlack):
 
     def _look_at_rows(self, problem: Problem, state: OneSlackRowsState) -> None:
         """Give the master the rows that are missed most; bring the best w to where none is."""
-        margins = problem.rows.margins(state.best)
+        margins = self.rows.margins(state.best)
         least = float(margins.min())
         if least >= 1.0 - MET:
             state.primal, state.kept = state.upper, state.best
@@ -118,7 +139,8 @@ class OneSlackRows(OneSlack):
         new = np.setdiff1d(np.flatnonzero(margins < 1.0 - MET), state.row)
         if len(new):
             for i in new[np.argsort(margins[new], kind="stable")[:N_ROWS]]:
-                state.add(Plane(1.0, -problem.rows.signed(i), 0.0), row=int(i))
+                plane = Plane(1.0, -self.rows.signed(i), 0.0)
+                state.add(plane, problem.regularizer, row=int(i))
             # Other weights are compared from now on: those before may miss the new rows.
             state.upper, state.share = math.inf, 1.0
             self._solve_master(problem, state)
@@ -135,10 +157,10 @@ class OneSlackRows(OneSlack):
         alpha = state.alpha
         solve_with_rows(state.gram, state.offset, problem.lam, alpha, state.row >= 0, tol)
         state.w = state.planes.combine(alpha) / -problem.lam
-        lower = float(state.offset @ alpha) - 0.5 * problem.lam * float(state.w @ state.w)
+        lower = float(state.offset @ alpha) - 0.5 * problem.lam * problem.inner(state.w, state.w)
         state.idle = np.where(alpha > 0.0, 0, state.idle + 1)
         if lower > state.lower:
-            noise = self._noise(problem, state, alpha, state.w, lower)
+            noise = self._noise(problem, state, alpha, problem.length(state.w), lower, problem.lam)
             # Weights that miss rows by as much as is let pass may be better than the best.
             missed = MET * float(alpha[state.row >= 0].sum())
             state.lower, state.lower_noise = lower, noise + missed

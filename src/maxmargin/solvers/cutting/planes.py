@@ -39,9 +39,9 @@ class DensePlanes:
         self._rows[self.count] = plane
         self.count += 1
 
-    def products(self, plane: np.ndarray) -> np.ndarray:
-        """Return the inner products of all planes with a vector."""
-        return self._rows[: self.count] @ plane
+    def products(self, covector: np.ndarray) -> np.ndarray:
+        """Return a_t . v of all planes; v is R w where <a_t, w> is asked for."""
+        return self._rows[: self.count] @ covector
 
     def combine(self, alpha: np.ndarray) -> np.ndarray:
         """Return sum_t alpha_t a_t."""
@@ -75,9 +75,9 @@ class SparsePlanes:
         indices = np.flatnonzero(plane)
         self._rows.append((indices, plane[indices]))
 
-    def products(self, plane: np.ndarray) -> np.ndarray:
-        """Return the inner products of all planes with a vector."""
-        return np.array([values @ plane[indices] for indices, values in self._rows])
+    def products(self, covector: np.ndarray) -> np.ndarray:
+        """Return a_t . v of all planes; v is R w where <a_t, w> is asked for."""
+        return np.array([values @ covector[indices] for indices, values in self._rows])
 
     def combine(self, alpha: np.ndarray) -> np.ndarray:
         """Return sum_t alpha_t a_t."""

@@ -104,7 +104,7 @@ def blocks_of(problem: Problem, state: ListedState) -> Blocks:
 def dual_value(problem: Problem, state: ListedState) -> float:
     """Return D."""
     linear = float(problem.view.weight @ state.linear) / problem.n_examples
-    return linear - 0.5 * problem.lam * float(state.w @ state.w)
+    return linear - 0.5 * problem.lam * problem.inner(state.w, state.w)
 
 
 def sum_weights(problem: Problem, state: ListedState) -> None:

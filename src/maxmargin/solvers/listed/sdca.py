@@ -212,7 +212,7 @@ class SDCA(Solver):
 
     name: ClassVar[str] = "sdca"
     state_class: ClassVar[type[State]] = ListedState
-    needs: ClassVar[frozenset[str]] = frozenset({"convex", "listed"})
+    needs: ClassVar[frozenset[str]] = frozenset({"convex", "listed", "euclidean"})
 
     def __post_init__(self) -> None:
         if self.repeats < 0:
@@ -288,7 +288,7 @@ class SDCA(Solver):
         """Return how far D can be from what was computed, as far as can be told cheaply."""
         # As in `BlockFrankWolfe`, after some hundred sweeps.
         n_sums = 100.0 * math.sqrt(problem.n_examples)
-        return problem.precision.of_dual(state.w, dual, problem.lam, n_sums)
+        return problem.precision.of_dual(problem.length(state.w), dual, problem.lam, n_sums)
 
     def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
         """Sum the dual anew; return D and its rounding."""
@@ -298,7 +298,7 @@ class SDCA(Solver):
         state.w_mean = mean
         dual = dual_value(problem, state)
         n_sums = 2.0 * np.count_nonzero(state.beta) + state.beta.shape[1]
-        return dual, problem.precision.of_dual(state.w, dual, problem.lam, n_sums)
+        return dual, problem.precision.of_dual(problem.length(state.w), dual, problem.lam, n_sums)
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
         """Keep w where lam falls, by giving the truths more mass; keep the coefficients else."""

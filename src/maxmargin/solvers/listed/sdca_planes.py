@@ -1,8 +1,8 @@
 """Dual coordinate ascent over lists of outputs, where psi has slopes other than 1.
 
-Every output k of example i has a plane offset_k + slope_k h_k below its psi, as in blocks.py, but
-all are there from the start and none has to be searched for. Features are orthogonal and equally
-long, so that with N_i = |phi(x_i, y)|^2
+Every output k of example i has a plane offset_k + slope_k h_k below its psi, as in blocks/dual.py,
+but all are there from the start and none has to be searched for. Features are orthogonal and
+equally long, so that with N_i = |phi(x_i, y)|^2
 
     <Psi_k, Psi_l> = N_i (1 + [k = l])    for k, l other than the truth, whose Psi is 0,
 
@@ -28,7 +28,7 @@ from maxmargin.core.contract import (
     potentials,
     psi,
 )
-from maxmargin.solvers.blocks.dual import pairwise_steps, turned
+from maxmargin.solvers.blocks.steps import pairwise_steps, turned
 
 #: Outputs without mass are looked at if they would have some, were their h larger by this.
 NEAR = 0.3

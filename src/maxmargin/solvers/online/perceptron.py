@@ -123,7 +123,7 @@ def perceptron_pass(
     for visit in range(first, last):
         i = order[visit]
         potentials(problem.data, i, w, 1.0, desk.theta)
-        maximize(problem.data, problem.cost, i, desk.theta, 1.0, 0.0, desk.y, 0)
+        maximize(problem.data, problem.cost, i, desk.theta, desk.room, 1.0, 0.0, desk.y, 0)
         is_right = True
         for cell in range(output_size(problem.data, i)):
             if desk.y[cell] != truths[places[i] + cell]:

@@ -126,7 +126,7 @@ class SGD(Solver):
                 problem.view, sample, k, k + 1, total, no_lag, clock, problem.desk()
             )  # fmt: skip
             total -= w
-            squares += float(total @ total)
+            squares += problem.inner(total, total)
         return max(1.0, squares / (lam * losses)) if losses > 0.0 else float(max(1, n))
 
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:

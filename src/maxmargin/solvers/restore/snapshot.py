@@ -201,7 +201,7 @@ def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
             raise ValueError("it has a primal, but no weights that it is of")
         return 0.0
     value, missing = solver.assess(problem, found.best_w)
-    room = ROUNDING * (abs(value) + problem.lam * float(found.best_w @ found.best_w))
+    room = ROUNDING * (abs(value) + problem.lam * problem.inner(found.best_w, found.best_w))
     # What a search only bounds goes by what it remembers: less may have been known now, or then.
     is_too_low = told < value - missing - room
     is_off = max(missing, excess) == 0.0 and not abs(told - value) <= room
@@ -209,7 +209,7 @@ def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
         raise ValueError(f"its primal is {told:.9g}, but that of its weights is {value:.9g}")
     found.tally["primal_rounding"] = max(
         found.tally["primal_rounding"],
-        problem.precision.of_primal(found.best_w, told),
+        problem.precision.of_primal(problem.length(found.best_w), told),
         value - missing - told,
     )
     return room
@@ -263,5 +263,5 @@ def largest_costs(problem: Any, examples: Any, w: Any, costs: Any, desk: Any) ->
     for k in range(examples.shape[0]):
         i = examples[k]
         potentials(problem.data, i, w, 1.0, desk.theta)
-        maximize(problem.data, problem.cost, i, desk.theta, 0.0, 1.0, desk.y, 0)
+        maximize(problem.data, problem.cost, i, desk.theta, desk.room, 0.0, 1.0, desk.y, 0)
         costs[k] = output_cost(problem.data, problem.cost, i, desk.y, 0)

@@ -15,17 +15,31 @@ from maxmargin.core.contract import (
     are_outputs,
     conjugate,
     output_cost,
-    output_size,
+    output_length,
     psi,
     shift,
+    times_metric,
 )
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.blocks import dual as block_dual
+from maxmargin.solvers.blocks.arena import (
+    ALPHA,
+    AT,
+    COST,
+    IDLE,
+    OFFSET,
+    SHIFT,
+    SLOPE,
+    Blocks,
+    capacity,
+    cells_of,
+    in_use,
+    truth_lengths,
+)
 from maxmargin.solvers.blocks.bcfw import BlockState
-from maxmargin.solvers.blocks.dual import ALPHA, IDLE, OFFSET, SLOPE
 from maxmargin.solvers.contract import Solver, State
 from maxmargin.solvers.cutting.one_slack import OneSlack, OneSlackState
-from maxmargin.solvers.cutting.one_slack_rows import OneSlackRowsState
+from maxmargin.solvers.cutting.one_slack_rows import MET, OneSlackRows, OneSlackRowsState
 from maxmargin.solvers.listed import dual as listed
 from maxmargin.solvers.listed.dual import ListedState
 from maxmargin.solvers.online.perceptron import PerceptronState
@@ -52,7 +66,7 @@ def checked_state(problem: Problem, solver: Solver, arrays: Arrays) -> State:
     arrays.close()
     state = kind.from_arrays(checked)
     if kind in _AUDITS:
-        _AUDITS[kind](problem, state)
+        _AUDITS[kind](problem, solver, state)
     return state
 
 
@@ -104,21 +118,22 @@ def _close(name: str, told: np.ndarray, found: np.ndarray) -> None:
 def _check_blocks(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
     n = problem.n_examples
     start = arrays.take("blocks.start", (n + 1,), np.int64, 0)
-    planes = arrays.take("blocks.planes", (None, 4))
+    planes = arrays.take("blocks.planes", (None, 6))
     room = np.diff(start)
     if start[0] != 0 or start[-1] != len(planes) or not (room >= 1).all():
         raise ValueError("array 'blocks.start' must rise from 0 to the number of planes")
     found = {"w": _vector(problem, arrays, "w"), "blocks.start": start, "blocks.planes": planes}
     found["w_mean"] = _vector(problem, arrays, "w_mean", maybe=True)
     found["n_passes"] = arrays.take("n_passes", (), np.int64, 0)
-    for name, cells in (("place", room * problem.sizes), ("square", room * room)):
-        told = arrays.take(f"blocks.{name}", (n + 1,), np.int64)
-        if not np.array_equal(told, np.concatenate([[0], np.cumsum(cells)])):
-            raise ValueError(f"array 'blocks.{name}' is not that of the room of its blocks")
-        found[f"blocks.{name}"] = told
-    n_cells, n_entries = (int(found[f"blocks.{name}"][-1]) for name in ("place", "square"))
-    found["blocks.outputs"] = arrays.take("blocks.outputs", (n_cells,), problem.truths.dtype)
-    found["blocks.gram"] = arrays.take("blocks.gram", (n_entries,))
+    square = arrays.take("blocks.square", (n + 1,), np.int64)
+    if not np.array_equal(square, np.concatenate([[0], np.cumsum(room * room)])):
+        raise ValueError("array 'blocks.square' is not that of the room of its blocks")
+    found["blocks.square"] = square
+    found["blocks.gram"] = arrays.take("blocks.gram", (int(square[-1]),))
+    found["blocks.outputs"] = arrays.take("blocks.outputs", (None,), problem.truths.dtype)
+    n_cells = len(found["blocks.outputs"])
+    found["blocks.end"] = arrays.take("blocks.end", (1,), np.int64, 0, n_cells + 1)
+    found["blocks.spans"] = arrays.take("blocks.spans", (len(planes), 2), np.int64, 0, n_cells + 1)
     found["blocks.gap"] = _gaps(problem, arrays, "blocks.gap")
     count = arrays.take("blocks.count", (n,), np.int64, 1)
     if not (count <= room).all():
@@ -127,31 +142,24 @@ def _check_blocks(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str,
     return found
 
 
-def _audit_blocks(problem: Problem, state: State) -> None:
+def _audit_blocks(problem: Problem, solver: Solver, state: State) -> None:
     """Hold coefficients, outputs and planes against the problem, and w against their sum."""
     state = cast(BlockState, state)
     blocks, firsts = state.blocks, state.blocks.start[:-1]
-    used = block_dual.in_use(blocks)
+    used = in_use(blocks)
     planes = blocks.planes
     if (planes[used] < 0.0)[:, [ALPHA, SLOPE, IDLE]].any():
         raise ValueError("array 'blocks.planes' has a coefficient, a slope or a count below 0")
     alpha = np.where(used, planes[:, ALPHA], 0.0)
     if not np.allclose(np.add.reduceat(alpha, firsts), 1.0, rtol=0.0, atol=ROUNDING):
         raise ValueError("the coefficients of a block do not sum to 1")
-    owners = np.repeat(np.arange(problem.n_examples), block_dual.capacity(blocks))
+    owners = np.repeat(np.arange(problem.n_examples), capacity(blocks))
     is_truth = np.zeros(len(planes), dtype=bool)
     is_truth[firsts] = True
     if planes[is_truth, OFFSET].any():
         raise ValueError("the plane of a true output must have the offset 0")
-    row_of_cell = np.repeat(np.arange(len(planes)), problem.sizes[owners])
-    true_cells = blocks.outputs[is_truth[row_of_cell]]
-    if problem.truths.dtype != object and not np.array_equal(true_cells, problem.truths):
-        raise ValueError("the first output of a block must be the true one")
-    others = used & ~is_truth
-    if problem.truths.dtype != object and others.any():  # objects never come from a file
-        cells = blocks.outputs[others[row_of_cell]]
-        if not are_outputs(problem.view.data, owners[others], cells).all():
-            raise ValueError("array 'blocks.outputs' has an output that its example does not have")
+    if problem.truths.dtype != object:  # objects never come from a file
+        _audit_outputs(problem, blocks, np.flatnonzero(used), owners, is_truth)
     w = np.zeros(problem.n_weights)
     factor = 1.0 / (problem.lam * problem.n_examples)
     run = bound(problem, audit_planes, int(blocks.count.sum()))
@@ -161,18 +169,47 @@ def _audit_blocks(problem: Problem, state: State) -> None:
     _close("w", state.w, w)
 
 
+def _audit_outputs(
+    problem: Problem, blocks: Blocks, used: np.ndarray, owners: np.ndarray, is_truth: np.ndarray
+) -> None:
+    """Hold the outputs of all planes in use against their examples."""
+    data, (at, lengths) = problem.view.data, blocks.spans[used].T
+    sizes = problem.sizes[owners[used]]
+    if not (at + lengths <= blocks.end[0]).all():
+        raise ValueError("array 'blocks.spans' tells of cells that are not in use")
+    if not (lengths <= sizes).all():
+        raise ValueError("array 'blocks.spans' has an output that is too long for its example")
+    firsts, own = is_truth[used], np.cumsum(problem.sizes) - problem.sizes
+    true_cells = problem.truths[cells_of(own, truth_lengths(problem))]
+    if not np.array_equal(blocks.outputs[cells_of(at[firsts], lengths[firsts])], true_cells):
+        raise ValueError("the first output of a block must be the true one")
+    # Every output by itself, at the start of as many cells as it may have.
+    places = np.cumsum(sizes) - sizes
+    cells = problem.empty_outputs(int(sizes.sum()))
+    cells[cells_of(places, lengths)] = blocks.outputs[cells_of(at, lengths)]
+    others = cells[np.repeat(~firsts, sizes)]
+    if len(others) and not are_outputs(data, owners[used][~firsts], others).all():
+        raise ValueError("array 'blocks.outputs' has an output that its example does not have")
+    told = zip(owners[used].tolist(), places.tolist(), lengths.tolist(), strict=True)
+    if any(output_length(data, i, cells, place) != length for i, place, length in told):
+        raise ValueError("array 'blocks.spans' has a length that is not that of its output")
+
+
 @jitable
 def audit_planes(
     problem: Any, factor: float, is_linear: bool, rounding: float, blocks: Any, w: Any
 ) -> int:
     """Add up w; return the first row whose plane is above psi somewhere, or -1."""
     for i in range(blocks.count.shape[0]):
-        size = output_size(problem.data, i)
         for p in range(1, blocks.count[i]):
-            row, at = blocks.start[i] + p, blocks.place[i] + p * size
+            row = blocks.start[i] + p
+            at = blocks.spans[row, AT]
             slope, offset = blocks.planes[row, SLOPE], blocks.planes[row, OFFSET]
             g = output_cost(problem.data, problem.cost, i, blocks.outputs, at)
             moved = shift(problem.data, problem.cost, i, blocks.outputs, at)
+            off = abs(blocks.planes[row, COST] - g) + abs(blocks.planes[row, SHIFT] - moved)
+            if off > rounding * (1.0 + abs(g) + abs(moved)):
+                return row
             if not below_psi(problem.surrogate, is_linear, rounding, slope, offset, g, moved):
                 return row
             scale = factor * problem.weight[i] * blocks.planes[row, ALPHA] * slope
@@ -219,7 +256,7 @@ def _check_listed(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str,
     return found
 
 
-def _audit_listed(problem: Problem, state: State) -> None:
+def _audit_listed(problem: Problem, solver: Solver, state: State) -> None:
     """Hold coefficients, w and the linear part against what they are made of."""
     state = cast(ListedState, state)
     mended = ListedState(state.w.copy(), state.beta.copy(), state.slope.copy(), state.offset.copy())
@@ -280,9 +317,12 @@ def _sparse_planes(arrays: Arrays, m: int, d: int) -> dict[str, np.ndarray]:
 
 def _check_planes_rows(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
     found = _check_planes(problem, solver, arrays)
-    n_rows = len(problem.rows.margins(found["w"]))
+    rows = cast(OneSlackRows, solver).rows
+    n_rows = len(rows.margins(found["w"]))
     found["row"] = arrays.take("row", found["offset"].shape, np.int64, -1, n_rows)
     found["kept"] = _vector(problem, arrays, "kept")
+    if not rows.margins(found["kept"]).min() >= 1.0 - 2.0 * MET:
+        raise ValueError("array 'kept' misses a row")
     found["numbers"] = arrays.take("numbers", (2,), finite=False)
     primal, is_kept = found["numbers"].tolist()
     if not primal > -math.inf or is_kept not in (0.0, 1.0):
@@ -290,7 +330,7 @@ def _check_planes_rows(problem: Problem, solver: Solver, arrays: Arrays) -> dict
     return found
 
 
-def _audit_cuts(problem: Problem, state: State) -> None:
+def _audit_cuts(problem: Problem, solver: Solver, state: State) -> None:
     """Hold planes against the risk where it is known, and their products against themselves.
 
     A plane is a mean over all examples, and no file can tell of which outputs. At the weights at
@@ -303,18 +343,19 @@ def _audit_cuts(problem: Problem, state: State) -> None:
     vectors = [state.planes.combine(unit) for unit in units] if m * m < 10**6 else []
     if state.offset[0] != 0.0 or state.planes.combine(units[0]).any():
         raise ValueError("the first plane must be 0")
-    gram = np.array([state.planes.products(vector) for vector in vectors])
+    metric = problem.regularizer
+    gram = np.array([state.planes.products(times_metric(metric, v)) for v in vectors])
     if vectors:
         _close("gram", state.gram[:m, :m], gram)
     for k in np.flatnonzero(is_row):
-        row = -problem.rows.signed(int(cast(Any, state).row[k]))
+        row = -cast(OneSlackRows, solver).rows.signed(int(cast(Any, state).row[k]))
         if state.offset[k] != 1.0 or not np.array_equal(state.planes.combine(units[k]), row):
             raise ValueError(f"plane {k} is not the row that it says")
     if not abs(float(state.alpha[~is_row].sum()) - 1.0) <= ROUNDING:
         raise ValueError("the coefficients of its planes do not sum to 1")
     for w in (state.w, state.best):
         risk = problem.risk(w).value
-        height = state.offset + state.planes.products(w)
+        height = state.offset + state.planes.products(times_metric(metric, w))
         room = ROUNDING * (1.0 + abs(risk) + np.abs(state.offset))
         if (height > risk + room)[~is_row].any():
             raise ValueError("a plane of its state is above the losses")
@@ -353,7 +394,7 @@ _CHECKS: dict[type[State], _Check] = {
     SgdState: _check_sgd,
     PerceptronState: _check_perceptron,
 }
-_AUDITS: dict[type[State], Callable[[Problem, State], None]] = {
+_AUDITS: dict[type[State], Callable[[Problem, Solver, State], None]] = {
     BlockState: _audit_blocks,
     ListedState: _audit_listed,
     OneSlackState: _audit_cuts,

@@ -9,8 +9,10 @@ import numpy as np
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
+    add_parts,
     add_row,
     add_scores,
+    are_outputs,
     clear_row,
     difference_potentials,
     implements,
@@ -20,6 +22,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     row_product,
     score_lengths,
@@ -84,10 +87,18 @@ class ChainData(NamedTuple):
 
 
 class ChainPotentials(NamedTuple):
-    """Potentials of one sequence, and room for the search of its best labelling."""
+    """Potentials of one sequence, or how often labellings use each of them.
+
+    The transitions are one table for all positions: parts count how often each is taken.
+    """
 
     unary: Any  # (longest, n_labels)
     edges: Any  # (n_labels + 2, n_labels): transitions, start, end
+
+
+class ChainRoom(NamedTuple):
+    """Room for the search of the best labelling of one sequence."""
+
     augmented: Any  # (longest, n_labels)
     delta: Any  # (longest, n_labels)
 
@@ -151,12 +162,41 @@ def _truths(data):
     return data.labels
 
 
+@implements(are_outputs, ChainData)
+def _are_labellings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    sizes = np.diff(data.offsets)[examples]
+    n_labels = data.layout.n_labels
+    allowed = (cells >= 0) & (cells < n_labels)
+    at = np.where(allowed, cells, 0)
+    if len(data.node_barrier):
+        rows = np.concatenate(
+            [np.arange(data.offsets[i], data.offsets[i + 1]) for i in examples]
+            or [np.zeros(0, dtype=np.int64)]
+        )
+        allowed &= np.isfinite(data.node_barrier[rows, at])
+    ends = np.cumsum(sizes)
+    begins = ends - sizes
+    edges = np.isfinite(data.edge_barrier)
+    follows = np.ones(len(cells), dtype=bool)
+    follows[begins] = False
+    inner = np.flatnonzero(follows)
+    allowed[inner] &= edges[at[inner - 1], at[inner]]
+    # A piece cut out of a longer sequence has no border where it was cut.
+    borders = np.asarray(data.borders)[examples] != 0
+    allowed[begins] &= edges[n_labels, at[begins]] | ~borders[:, 0]
+    allowed[ends - 1] &= edges[n_labels + 1, at[ends - 1]] | ~borders[:, 1]
+    if len(sizes) == 0:
+        return np.zeros(0, dtype=bool)
+    return np.asarray(np.logical_and.reduceat(allowed, begins))
+
+
 @implements(workspace, ChainData)
 def _workspace(data):
     longest = int(np.diff(data.offsets).max(initial=1))
     n_labels = data.layout.n_labels
-    nodes = [np.zeros((longest, n_labels)) for _ in range(3)]
-    return ChainPotentials(nodes[0], np.zeros((n_labels + 2, n_labels)), nodes[1], nodes[2])
+    unary, augmented, delta = (np.zeros((longest, n_labels)) for _ in range(3))
+    theta = ChainPotentials(unary, np.zeros((n_labels + 2, n_labels)))
+    return theta, ChainRoom(augmented, delta)
 
 
 @implements(score_lengths, ChainData)
@@ -293,6 +333,44 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
         theta.edges[n_labels + 1, outputs[at + length - 1]] -= 1.0
 
 
+@implements(parts, ChainData)
+def _parts(data, i, outputs, at, scale, mu):
+    n_labels = data.layout.n_labels
+    length = data.offsets[i + 1] - data.offsets[i]
+    for t in range(length):
+        mu.unary[t, outputs[at + t]] += scale
+    for t in range(1, length):
+        mu.edges[outputs[at + t - 1], outputs[at + t]] += scale
+    if data.borders[i, 0] > 0:
+        mu.edges[n_labels, outputs[at]] += scale
+    if data.borders[i, 1] > 0:
+        mu.edges[n_labels + 1, outputs[at + length - 1]] += scale
+
+
+@implements(add_parts, ChainData)
+def _add_parts(data, i, mu, scale, w):
+    layout = data.layout
+    n_labels = layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    W = w.reshape((layout.n_rows, n_labels))
+    for t in range(length):
+        for k in range(n_labels):
+            mass = scale * mu.unary[t, k]
+            if mass != 0.0:
+                add_row(data.features, first + t, k, mass, W)
+                if layout.transitions > layout.bias:
+                    W[layout.bias, k] += mass
+    for row in range(layout.start - layout.transitions):
+        for k in range(n_labels):
+            if mu.edges[row, k] != 0.0:
+                W[layout.transitions + row, k] += scale * mu.edges[row, k]
+    for k in range(n_labels):
+        if layout.end > layout.start and mu.edges[n_labels, k] != 0.0:
+            W[layout.start, k] += scale * mu.edges[n_labels, k]
+        if layout.n_rows > layout.end and mu.edges[n_labels + 1, k] != 0.0:
+            W[layout.end, k] += scale * mu.edges[n_labels + 1, k]
+
+
 @implements(margin_error, ChainData)
 def _margin_error(data, i, theta, outputs, at):
     n_labels = data.layout.n_labels
@@ -337,9 +415,9 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 @jitable
 def augment(
-    data: Any, cost: Any, i: int, theta: Any, score_scale: float, cost_scale: float
+    data: Any, cost: Any, i: int, theta: Any, room: Any, score_scale: float, cost_scale: float
 ) -> None:
-    """Fill theta.augmented: unary potentials with the cost added to them.
+    """Fill room.augmented: unary potentials with the cost added to them.
 
     Scaling the unary potentials by a / score_scale leaves the transitions as they are. Without a
     score, a tilt so large that scores only break ties stands for it.
@@ -349,20 +427,20 @@ def augment(
     for t in range(length):
         truth = data.labels[first + t]
         for k in range(data.layout.n_labels):
-            theta.augmented[t, k] = theta.unary[t, k] + factor * cost.matrix[truth, k]
+            room.augmented[t, k] = theta.unary[t, k] + factor * cost.matrix[truth, k]
 
 
 @implements(maximize, ChainData, PartCost)
-def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
-    augment(data, cost, i, theta, score_scale, cost_scale)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
     best_path(
-        theta.augmented[:length],
+        room.augmented[:length],
         theta.edges[:n_labels],
         theta.edges[n_labels],
         theta.edges[n_labels + 1],
-        theta.delta,
+        room.delta,
         outputs[at : at + length],
     )
 

@@ -96,20 +96,20 @@ def _profile_room(data, cost):
 
 
 @implements(profile, ChainData, PartCost)
-def _profile(data, cost, i, theta, room, h, g):
-    return profile_up_to(data, cost, i, theta, room, np.inf, h, g)
+def _profile(data, cost, i, theta, room, own, h, g):
+    return profile_up_to(data, cost, i, theta, room, own, np.inf, h, g)
 
 
 @implements(profile_up_to, ChainData, PartCost)
-def _profile_up_to(data, cost, i, theta, room, limit, h, g):
+def _profile_up_to(data, cost, i, theta, room, own, limit, h, g):
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     for t in range(length):
         truth = data.labels[first + t]
         for k in range(n_labels):
-            room.step[t, k] = room.steps[truth, k]
-    unit = cost.scale[i] * room.unit
-    most = room.scores.shape[0] - 1
+            own.step[t, k] = own.steps[truth, k]
+    unit = cost.scale[i] * own.unit
+    most = own.scores.shape[0] - 1
     if limit < unit * most:
         most = int(limit / unit + 1e-9)
     n_levels = profile_scores(
@@ -117,12 +117,12 @@ def _profile_up_to(data, cost, i, theta, room, limit, h, g):
         theta.edges[:n_labels],
         theta.edges[n_labels],
         theta.edges[n_labels + 1],
-        room.step,
+        own.step,
         most,
-        room.reach,
-        room.delta,
-        room.arrival,
-        room.scores,
+        own.reach,
+        own.delta,
+        own.arrival,
+        own.scores,
     )
     truth_score = path_score(
         theta.unary[:length],
@@ -132,24 +132,24 @@ def _profile_up_to(data, cost, i, theta, room, limit, h, g):
         data.labels[first : first + length],
     )
     for level in range(n_levels):
-        h[level] = room.scores[level] - truth_score
+        h[level] = own.scores[level] - truth_score
         g[level] = unit * level
     return n_levels
 
 
 @implements(profile_output, ChainData, PartCost)
-def _profile_output(data, cost, i, theta, room, level, outputs, at):
+def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
     profile_path(
         theta.unary[:length],
         theta.edges[:n_labels],
         theta.edges[n_labels + 1],
-        room.step,
-        room.reach,
-        room.delta,
+        own.step,
+        own.reach,
+        own.delta,
         level,
-        room.scores[level],
+        own.scores[level],
         outputs[at : at + length],
     )
 
@@ -186,23 +186,23 @@ def _k_best_room_part(data, cost, k):
 
 
 @implements(k_best, ChainData, PartCost)
-def _k_best_part(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best_part(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
-    augment(data, cost, i, theta, score_scale, cost_scale)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
     return best_k_paths(
-        theta.augmented[:length],
+        room.augmented[:length],
         theta.edges[:n_labels],
         theta.edges[n_labels],
         theta.edges[n_labels + 1],
         k,
-        room.best,
-        room.from_label,
-        room.from_rank,
-        room.head,
-        room.head_score,
+        own.best,
+        own.from_label,
+        own.from_rank,
+        own.head,
+        own.head_score,
         outputs[at : at + k * length].reshape((k, length)),
-        room.scores,
+        own.scores,
     )
 
 
@@ -215,24 +215,24 @@ def _k_best_room_whole(data, cost, k):
 
 
 @implements(k_best, ChainData, WholeCost)
-def _k_best_whole(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     # The k others are among the k + 1 of best score; the right one comes where its value puts it.
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
-    paths = room.paths[: (k + 1) * length]
+    paths = own.paths[: (k + 1) * length]
     n_found = best_k_paths(
         theta.unary[:length],
         theta.edges[:n_labels],
         theta.edges[n_labels],
         theta.edges[n_labels + 1],
         k + 1,
-        room.best,
-        room.from_label,
-        room.from_rank,
-        room.head,
-        room.head_score,
+        own.best,
+        own.from_label,
+        own.from_rank,
+        own.head,
+        own.head_score,
         paths.reshape((k + 1, length)),
-        room.scores,
+        own.scores,
     )
     count = 0
     truth_waits = True
@@ -273,7 +273,7 @@ def _profile_room_whole(data, cost):
 
 
 @implements(profile, ChainData, WholeCost)
-def _profile_whole(data, cost, i, theta, room, h, g):
+def _profile_whole(data, cost, i, theta, room, own, h, g):
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     other = best_other_path(
@@ -282,18 +282,18 @@ def _profile_whole(data, cost, i, theta, room, h, g):
         theta.edges[n_labels],
         theta.edges[n_labels + 1],
         data.labels[first : first + length],
-        theta.augmented[:, 0],
-        theta.delta,
-        room[:length],
+        room.augmented[:, 0],
+        room.delta,
+        own[:length],
     )
     h[0] = g[0] = 0.0
     g[1] = cost.price[i]
-    h[1] = margin_error(data, i, theta, room, 0) if other > -np.inf else -np.inf
+    h[1] = margin_error(data, i, theta, own, 0) if other > -np.inf else -np.inf
     return 2
 
 
 @implements(profile_output, ChainData, WholeCost)
-def _profile_output_whole(data, cost, i, theta, room, level, outputs, at):
+def _profile_output_whole(data, cost, i, theta, room, own, level, outputs, at):
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     for t in range(length):
-        outputs[at + t] = room[t] if level == 1 else data.labels[first + t]
+        outputs[at + t] = own[t] if level == 1 else data.labels[first + t]

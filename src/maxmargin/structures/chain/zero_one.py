@@ -9,7 +9,7 @@ from maxmargin.structures.chain.data import ChainData
 
 
 @implements(maximize, ChainData, WholeCost)
-def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     best_other_path(
@@ -18,8 +18,8 @@ def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
         theta.edges[n_labels],
         theta.edges[n_labels + 1],
         data.labels[first : first + length],
-        theta.augmented[:, 0],
-        theta.delta,
+        room.augmented[:, 0],
+        room.delta,
         outputs[at : at + length],
     )
     value = score_scale * margin_error(data, i, theta, outputs, at) + cost_scale * cost.price[i]

@@ -11,8 +11,10 @@ from maxmargin.core.contract import (
     add_few,
     add_listed,
     add_outer,
+    add_parts,
     add_row,
     add_scores,
+    are_outputs,
     difference_potentials,
     few_scores,
     implements,
@@ -25,6 +27,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     row_product,
     score_few,
@@ -53,7 +56,7 @@ class MulticlassData(NamedTuple):
 
 
 class ClassPotentials(NamedTuple):
-    """Scores of the classes of one example."""
+    """Scores of the classes of one example, or how much of each class there is."""
 
     scores: Any  # (1, n_labels)
 
@@ -81,9 +84,14 @@ def _truths(data):
     return data.labels
 
 
+@implements(are_outputs, MulticlassData)
+def _are_classes(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    return (cells >= 0) & (cells < data.n_labels)
+
+
 @implements(workspace, MulticlassData)
 def _workspace(data):
-    return ClassPotentials(np.zeros((1, data.n_labels)))
+    return ClassPotentials(np.zeros((1, data.n_labels))), ()
 
 
 @implements(score_lengths, MulticlassData)
@@ -113,6 +121,22 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
     theta.scores[0, outputs[at]] -= square
 
 
+@implements(parts, MulticlassData)
+def _parts(data, i, outputs, at, scale, mu):
+    mu.scores[0, outputs[at]] += scale
+
+
+@implements(add_parts, MulticlassData)
+def _add_parts(data, i, mu, scale, w):
+    W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
+    for k in range(data.n_labels):
+        mass = scale * mu.scores[0, k]
+        if mass != 0.0:
+            add_row(data.features, i, k, mass, W)
+            if data.has_bias:
+                W[data.n_columns, k] += mass
+
+
 @implements(margin_error, MulticlassData)
 def _margin_error(data, i, theta, outputs, at):
     return theta.scores[0, outputs[at]] - theta.scores[0, data.labels[i]]
@@ -132,7 +156,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, MulticlassData, PartCost)
-def _maximize_part(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     truth = data.labels[i]
     best = -np.inf
     outputs[at] = 0
@@ -150,7 +174,7 @@ def _output_cost_part(data, cost, i, outputs, at):
 
 
 @implements(maximize, MulticlassData, WholeCost)
-def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     truth = data.labels[i]
     best = -np.inf
     outputs[at] = 0

@@ -27,17 +27,17 @@ def _profile_room(data, cost):
     return np.zeros(1, dtype=np.int32)
 
 
-def _profile(data, cost, i, theta, room, h, g):
+def _profile(data, cost, i, theta, room, own, h, g):
     # A level a class, whatever the costs.
     truth_score = theta.scores[0, data.labels[i]]
     for k in range(data.n_labels):
-        room[0] = k
+        own[0] = k
         h[k] = theta.scores[0, k] - truth_score
-        g[k] = output_cost(data, cost, i, room, 0)
+        g[k] = output_cost(data, cost, i, own, 0)
     return data.n_labels
 
 
-def _profile_output(data, cost, i, theta, room, level, outputs, at):
+def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     outputs[at] = level
 
 
@@ -45,7 +45,7 @@ def _k_best_room(data, cost, k):
     return np.zeros(k)
 
 
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     # Insertion into a short list that stays sorted: equal values stay in the order of the classes.
     count = 0
     for label in range(data.n_labels):
@@ -55,21 +55,23 @@ def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at)
         value = score_scale * theta.scores[0, label] + cost_scale * output_cost(
             data, cost, i, outputs, at + last
         )
-        if count == k and not value > room[last]:
+        if count == k and not value > own[last]:
             outputs[at + last] = outputs_last
             continue
         count = min(count + 1, k)
         place = last
-        while place > 0 and value > room[place - 1]:
-            room[place] = room[place - 1]
+        while place > 0 and value > own[place - 1]:
+            own[place] = own[place - 1]
             outputs[at + place] = outputs[at + place - 1]
             place -= 1
-        room[place] = value
+        own[place] = value
         outputs[at + place] = label
     return count
 
 
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
     truth_score = theta.scores[0, data.labels[i]]
     best, best_h = -np.inf, -np.inf
     found = -1

@@ -87,6 +87,18 @@ class RelaxedLabels(NamedTuple):
     graph: LabelGraph
 
 
+class LabelPotentials(NamedTuple):
+    """Scores of the labels and edges of one example, or how much of each an output has on."""
+
+    unary: Any  # (1, n_labels)
+    pair: Any  # (n_edges,)
+
+
+def label_potentials(data: Any) -> LabelPotentials:
+    """Return potentials of an example, all 0; the examples share their graph."""
+    return LabelPotentials(np.zeros((1, data.n_labels)), np.zeros(len(data.graph.edges)))
+
+
 #: How label sets are inferred in compiled passes, by name.
 INFERENCES: dict[str, type] = {
     "independent": IndependentLabels,

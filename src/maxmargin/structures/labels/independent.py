@@ -25,7 +25,7 @@ from maxmargin.inference.labels.independent import (
     flip_profile,
     write_counts,
 )
-from maxmargin.structures.labels.data import IndependentLabels
+from maxmargin.structures.labels.data import IndependentLabels, label_potentials
 from maxmargin.structures.labels.shared import (
     add_shifts,
     augment,
@@ -47,11 +47,9 @@ from maxmargin.structures.labels.shared import (
 OWN = (IndependentLabels,)
 
 
-class IndependentPotentials(NamedTuple):
-    """Scores of the labels of one example, and room for its best outputs."""
+class IndependentRoom(NamedTuple):
+    """Room for the best outputs of one example."""
 
-    unary: Any  # (1, n_labels)
-    pair: Any  # (0,)
     augmented: Any  # (n_labels,)
     joint: Any  # (0,)
     order: Any  # (n_labels,) int32
@@ -63,22 +61,15 @@ class IndependentPotentials(NamedTuple):
 def _workspace(data):
     m = data.n_labels
     order, spare = np.zeros((2, m), dtype=np.int32)
-    return IndependentPotentials(
-        np.zeros((1, m)),
-        np.zeros(0),
-        np.zeros(m),
-        np.zeros(0),
-        order,
-        spare,
-        np.zeros((2, m + 1)),
-    )
+    room = IndependentRoom(np.zeros(m), np.zeros(0), order, spare, np.zeros((2, m + 1)))
+    return label_potentials(data), room
 
 
 # -- the best output -----------------------------------------------------------------------------
 
 
 @implements_each(maximize, OWN, SwitchCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth < 0:
@@ -111,7 +102,7 @@ def _write_best_other(data, i, theta, outputs, at):
 
 
 @implements(maximize, IndependentLabels, WholeCost)
-def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     if not _write_best_other(data, i, theta, outputs, at):
         return
     h = 0.0
@@ -125,24 +116,22 @@ def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
 
 
 @implements(maximize, IndependentLabels, F1Cost)
-def _maximize_f1(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    n_true, n_false = best_counts(
-        theta.unary[0], data.labels[i], theta.order, theta.spare, theta.sums
-    )
+def _maximize_f1(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    n_true, n_false = best_counts(theta.unary[0], data.labels[i], room.order, room.spare, room.sums)
     best = best_other = -np.inf
     best_a = best_b = 0
     for a in range(n_true + 1):
         for b in range(n_false + 1):
             wrong = n_true - a + b
             price = cost.price[i] * wrong / (n_true + a + b) if wrong > 0 else 0.0
-            score = theta.sums[0, a] + theta.sums[1, b]
+            score = room.sums[0, a] + room.sums[1, b]
             value = score_scale * score + cost_scale * price
             # Where a scale is 0, the other criterion breaks ties.
             other = score + price if score_scale * cost_scale == 0.0 else 0.0
             if value > best or (value == best and other > best_other):
                 best, best_other = value, other
                 best_a, best_b = a, b
-    _write_counts(data, i, theta.order, n_true, best_a, best_b, outputs, at)
+    _write_counts(data, i, room.order, n_true, best_a, best_b, outputs, at)
 
 
 @jitable
@@ -191,40 +180,38 @@ def _k_best_room_whole(data, cost, k):
 
 
 @jitable
-def _rank(theta, k, room):
+def _rank(room, k, own):
     return best_k_labels(
-        theta.augmented,
+        room.augmented,
         k,
-        theta.order,
-        theta.spare,
-        room.price,
-        room.loss,
-        room.last,
-        room.base,
-        room.queue,
-        room.ys,
-        room.scores,
+        room.order,
+        room.spare,
+        own.price,
+        own.loss,
+        own.last,
+        own.base,
+        own.queue,
+        own.ys,
+        own.scores,
     )
 
 
 @implements_each(k_best, OWN, SwitchCost)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    augment(data, cost, i, theta, score_scale, cost_scale)
-    count = _rank(theta, k, room)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    count = _rank(room, k, own)
     for rank in range(count):
-        write_set(data, i, room.ys, rank, outputs, at + rank * data.n_labels)
+        write_set(data, i, own.ys, rank, outputs, at + rank * data.n_labels)
     return count
 
 
 @implements(k_best, IndependentLabels, WholeCost)
-def _k_best_whole(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
-    known_scores(data, i, theta)
-    count = _rank(theta, k + 1, room)
+def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    known_scores(data, i, theta, room)
+    count = _rank(room, k + 1, own)
     price = cost_scale * cost.price[i]
-    return write_with_price(
-        data, i, score_scale, price, k, count, room.ys, room.scores, outputs, at
-    )
+    return write_with_price(data, i, score_scale, price, k, count, own.ys, own.scores, outputs, at)
 
 
 # -- the profile ---------------------------------------------------------------------------------
@@ -264,22 +251,22 @@ def _profile_levels(data, cost):
 
 
 @implements(profile, IndependentLabels, SwitchCost)
-def _profile(data, cost, i, theta, room, h, g):
-    true = add_shifts(data, cost, i, theta)
-    write_reference(data, i, room.from_empty, room.reference)
-    n = flip_profile(theta.augmented, room.reference, room.gain, room.order, room.spare, h)
-    if room.from_empty:
+def _profile(data, cost, i, theta, room, own, h, g):
+    true = add_shifts(data, cost, i, theta, room)
+    write_reference(data, i, own.from_empty, own.reference)
+    n = flip_profile(room.augmented, own.reference, own.gain, own.order, own.spare, h)
+    if own.from_empty:
         for level in range(n + 1):
             h[level] -= true
-    write_level_costs(data, cost, i, room.from_empty, n + 1, g)
+    write_level_costs(data, cost, i, own.from_empty, n + 1, g)
     return n + 1
 
 
 @implements(profile_output, IndependentLabels, SwitchCost)
-def _profile_output(data, cost, i, theta, room, level, outputs, at):
-    write_reference(data, i, room.from_empty, outputs[at:])
+def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    write_reference(data, i, own.from_empty, outputs[at:])
     for rank in range(level):
-        j = room.order[rank]
+        j = own.order[rank]
         outputs[at + j] = 1 - outputs[at + j]
 
 
@@ -289,13 +276,13 @@ def _profile_levels_whole(data, cost):
 
 
 @implements(profile, IndependentLabels, WholeCost)
-def _profile_whole(data, cost, i, theta, room, h, g):
+def _profile_whole(data, cost, i, theta, room, own, h, g):
     h[0] = g[0] = 0.0
-    if not _write_best_other(data, i, theta, room.order, 0):
+    if not _write_best_other(data, i, theta, own.order, 0):
         return 1
     h[1] = 0.0
     for j in range(data.n_labels):
-        label = room.order[j]
+        label = own.order[j]
         if label != data.labels[i, j]:
             h[1] += theta.unary[0, j] if label == 1 else -theta.unary[0, j]
     g[1] = cost.price[i]
@@ -303,9 +290,9 @@ def _profile_whole(data, cost, i, theta, room, h, g):
 
 
 @implements(profile_output, IndependentLabels, WholeCost)
-def _profile_output_whole(data, cost, i, theta, room, level, outputs, at):
+def _profile_output_whole(data, cost, i, theta, room, own, level, outputs, at):
     for j in range(data.n_labels):
-        outputs[at + j] = room.order[j] if level == 1 else data.labels[i, j]
+        outputs[at + j] = own.order[j] if level == 1 else data.labels[i, j]
 
 
 @implements(profile_levels, IndependentLabels, F1Cost)
@@ -314,20 +301,20 @@ def _profile_levels_f1(data, cost):
 
 
 @implements(profile, IndependentLabels, F1Cost)
-def _profile_f1(data, cost, i, theta, room, h, g):
+def _profile_f1(data, cost, i, theta, room, own, h, g):
     # Level a * (n_false + 1) + b has a true labels on and b false ones.
-    n_true, n_false = best_counts(theta.unary[0], data.labels[i], room.order, room.spare, room.sums)
-    room.counts[0], room.counts[1] = n_true, n_false
+    n_true, n_false = best_counts(theta.unary[0], data.labels[i], own.order, own.spare, own.sums)
+    own.counts[0], own.counts[1] = n_true, n_false
     for a in range(n_true + 1):
         for b in range(n_false + 1):
             level = a * (n_false + 1) + b
             wrong = n_true - a + b
-            h[level] = (room.sums[0, a] - room.sums[0, n_true]) + room.sums[1, b]
+            h[level] = (own.sums[0, a] - own.sums[0, n_true]) + own.sums[1, b]
             g[level] = cost.price[i] * wrong / (n_true + a + b) if wrong > 0 else 0.0
     return (n_true + 1) * (n_false + 1)
 
 
 @implements(profile_output, IndependentLabels, F1Cost)
-def _profile_output_f1(data, cost, i, theta, room, level, outputs, at):
-    a, b = level // (room.counts[1] + 1), level % (room.counts[1] + 1)
-    _write_counts(data, i, room.order, room.counts[0], a, b, outputs, at)
+def _profile_output_f1(data, cost, i, theta, room, own, level, outputs, at):
+    a, b = level // (own.counts[1] + 1), level % (own.counts[1] + 1)
+    _write_counts(data, i, own.order, own.counts[0], a, b, outputs, at)

@@ -1,7 +1,7 @@
 """Oracles of label sets by listing all of them: any edges, any cost, at most 16 labels.
 
-The scores of all sets are listed at the first call of an oracle after `potentials`, for the cost of
-that call, and kept for the next: a search asks several times.
+The scores of all sets are listed at the first call of an oracle with an example, a cost and
+potentials, and kept for the next: a search asks several times.
 """
 
 # ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
@@ -20,7 +20,6 @@ from maxmargin.core.contract import (
     k_best,
     k_best_room,
     maximize,
-    potentials,
     profile,
     profile_levels,
     profile_output,
@@ -40,10 +39,9 @@ from maxmargin.inference.labels.listed import (
     listed_profile,
     mask_to_labels,
 )
-from maxmargin.structures.labels.data import ListedLabels
+from maxmargin.structures.labels.data import ListedLabels, label_potentials
 from maxmargin.structures.labels.shared import (
     counts_labels,
-    fill_potentials,
     has_equal_prices,
     hide_unknown,
     implements_each,
@@ -57,11 +55,9 @@ OWN = (ListedLabels,)
 EVERY = (SwitchCost, WholeCost, F1Cost)
 
 
-class ListedPotentials(NamedTuple):
-    """Scores of one example: of its labels and pairs, and of all label sets once they are asked."""
+class ListedRoom(NamedTuple):
+    """Scores and costs of all label sets of one example, and what they were listed for."""
 
-    unary: Any  # (1, n_labels)
-    pair: Any  # (n_edges,)
     augmented: Any  # (n_labels,)
     off: Any  # (n_labels,) int32: zeros
     matrix: Any  # (n_labels, n_labels)
@@ -69,15 +65,13 @@ class ListedPotentials(NamedTuple):
     cross: Any  # (2^(n_labels - 1),)
     costs: Any  # (2^n_labels,)
     levels: Any  # (2, 2^n_labels) int8
-    listed_for: Any  # (1,) int64: where the cost lies that scores and costs are listed for
+    key: Any  # all that the lists follow from: example, kind of cost, its numbers, potentials
 
 
 @implements(workspace, ListedLabels)
 def _workspace(data):
-    m = data.n_labels
-    return ListedPotentials(
-        np.zeros((1, m)),
-        np.zeros(len(data.graph.edges)),
+    m, n_edges = data.n_labels, len(data.graph.edges)
+    room = ListedRoom(
         np.zeros(m),
         np.zeros(m, dtype=np.int32),
         np.zeros((m, m)),
@@ -85,46 +79,41 @@ def _workspace(data):
         np.zeros(2 ** (m - 1)),
         np.zeros(2**m),
         np.zeros((2, 2**m), dtype=np.int8),
-        np.zeros(1, dtype=np.int64),
+        np.full(3 + 3 * m + n_edges, np.nan),
     )
-
-
-@implements(potentials, ListedLabels)
-def _potentials(data, i, w, scale, theta):
-    fill_potentials(data, i, w, scale, theta)
-    theta.listed_for[0] = 0
+    return label_potentials(data), room
 
 
 @generic
-def list_costs(cost, data, i, theta):
-    """Fill theta.costs for all label sets, and add to theta.augmented what is `shift`."""
+def list_costs(cost, data, i, room):
+    """Fill room.costs for all label sets, and add to room.augmented what is `shift`."""
 
 
 @implements(list_costs, SwitchCost)
-def _list_costs(cost, data, i, theta):
-    prices = theta.cross[: data.n_labels]  # room that is needed only later; 2^(m - 1) >= m
+def _list_costs(cost, data, i, room):
+    prices = room.cross[: data.n_labels]  # room that is needed only later; 2^(m - 1) >= m
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         prices[j] = cost.scale[i] * cost.price[j, truth] if truth >= 0 else 0.0
-    all_costs(prices, data.labels[i], theta.costs)
+    all_costs(prices, data.labels[i], room.costs)
     if cost.base[i] != 0.0:
-        theta.costs[:] += cost.base[i]
+        room.costs[:] += cost.base[i]
     for j in range(cost.shift.shape[0]):
         if data.labels[i, j] >= 0:
-            theta.augmented[j] += label_gains(cost, i, j, data.labels[i, j])[0]
+            room.augmented[j] += label_gains(cost, i, j, data.labels[i, j])[0]
 
 
 @implements(list_costs, WholeCost)
-def _list_costs_whole(cost, data, i, theta):
-    theta.costs[:] = cost.price[i]
-    theta.costs[labels_to_mask(data.labels[i], data.n_labels)] = 0.0
+def _list_costs_whole(cost, data, i, room):
+    room.costs[:] = cost.price[i]
+    room.costs[labels_to_mask(data.labels[i], data.n_labels)] = 0.0
 
 
 @jitable
-def _count_all(data, i, theta):
-    """Fill theta.levels with the wrong labels and the labels of all label sets; count the truth."""
-    all_levels(data.labels[i], data.n_labels, theta.levels[0])
-    all_levels(theta.off, data.n_labels, theta.levels[1])
+def _count_all(data, i, room):
+    """Fill room.levels with the wrong labels and the labels of all label sets; count the truth."""
+    all_levels(data.labels[i], data.n_labels, room.levels[0])
+    all_levels(room.off, data.n_labels, room.levels[1])
     n_true = 0
     for j in range(data.n_labels):
         n_true += 1 if data.labels[i, j] == 1 else 0
@@ -132,26 +121,78 @@ def _count_all(data, i, theta):
 
 
 @implements(list_costs, F1Cost)
-def _list_costs_f1(cost, data, i, theta):
-    n_true = _count_all(data, i, theta)
-    for mask in range(theta.costs.shape[0]):
-        wrong = theta.levels[0, mask]
-        on = n_true + theta.levels[1, mask]
-        theta.costs[mask] = cost.price[i] * wrong / on if wrong > 0 else 0.0
+def _list_costs_f1(cost, data, i, room):
+    n_true = _count_all(data, i, room)
+    for mask in range(room.costs.shape[0]):
+        wrong = room.levels[0, mask]
+        on = n_true + room.levels[1, mask]
+        room.costs[mask] = cost.price[i] * wrong / on if wrong > 0 else 0.0
 
 
 @jitable
-def list_sets(data, cost, i, theta):
+def _put(key, place, value):
+    """Write a number into the key; tell whether it stood there already."""
+    is_old = key[place] == value
+    key[place] = value
+    return is_old
+
+
+@generic
+def put_cost(cost, data, i, key):
+    """Write what `list_costs` follows from into key[1 : 3 + 2 n_labels]; tell whether it is old."""
+
+
+@implements(put_cost, SwitchCost)
+def _put_switches(cost, data, i, key):
+    is_old = _put(key, 1, 0.0)
+    is_old = _put(key, 2, cost.base[i]) and is_old
+    for j in range(data.n_labels):
+        truth = data.labels[i, j]
+        added, price = label_gains(cost, i, j, truth) if truth >= 0 else (0.0, 0.0)
+        is_old = _put(key, 3 + 2 * j, added) and is_old
+        is_old = _put(key, 4 + 2 * j, price) and is_old
+    return is_old
+
+
+@implements(put_cost, WholeCost)
+def _put_whole(cost, data, i, key):
+    is_old = _put(key, 1, 1.0)
+    return _put(key, 2, cost.price[i]) and is_old
+
+
+@implements(put_cost, F1Cost)
+def _put_f1(cost, data, i, key):
+    is_old = _put(key, 1, 2.0)
+    return _put(key, 2, cost.price[i]) and is_old
+
+
+@jitable
+def _is_listed(data, cost, i, theta, room):
+    """Tell whether the lists are those of this example, cost and potentials; if not, they will be.
+
+    By value: a few numbers beside 2^n_labels, and nobody has to say that something has changed.
+    """
+    m = data.n_labels
+    is_old = put_cost(cost, data, i, room.key)
+    is_old = _put(room.key, 0, float(i)) and is_old
+    first = 3 + 2 * m
+    for j in range(m):
+        is_old = _put(room.key, first + j, theta.unary[0, j]) and is_old
+    for e in range(theta.pair.shape[0]):
+        is_old = _put(room.key, first + m + e, theta.pair[e]) and is_old
+    return is_old
+
+
+@jitable
+def list_sets(data, cost, i, theta, room):
     """List scores and costs of all label sets; return the mask of the truth."""
     m = data.n_labels
-    place = np.int64(cost[0].ctypes.data)
-    if theta.listed_for[0] != place:
+    if not _is_listed(data, cost, i, theta, room):
         for j in range(m):
-            theta.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
-        list_costs(cost, data, i, theta)
-        fill_pairs(data.graph.edges, theta.pair, theta.matrix)
-        all_scores(theta.augmented, theta.matrix, theta.scores, theta.cross)
-        theta.listed_for[0] = place
+            room.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
+        list_costs(cost, data, i, room)
+        fill_pairs(data.graph.edges, theta.pair, room.matrix)
+        all_scores(room.augmented, room.matrix, room.scores, room.cross)
     return labels_to_mask(data.labels[i], m)
 
 
@@ -162,21 +203,21 @@ def _write_mask(data, i, mask, outputs, at):
 
 
 @implements_each(maximize, OWN, *EVERY)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    list_sets(data, cost, i, theta)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    list_sets(data, cost, i, theta, room)
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     # A label that is not known scores -inf, which times 0 is no number.
     score_scale = max(score_scale, 1e-300)
     none = np.zeros(0, dtype=np.int64)
     mask = best_listed(
-        theta.scores,
-        theta.costs,
-        theta.scores.shape[0],
+        room.scores,
+        room.costs,
+        room.scores.shape[0],
         score_scale,
         cost_scale,
         none,
         0,
-        theta.cross,
+        room.cross,
     )
     _write_mask(data, i, mask, outputs, at)
 
@@ -197,27 +238,29 @@ def _k_best_room(data, cost, k):
 
 
 @implements_each(k_best, OWN, *EVERY)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
-    list_sets(data, cost, i, theta)
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    list_sets(data, cost, i, theta, room)
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     count = best_k_listed(
-        theta.scores,
-        theta.costs,
-        theta.scores.shape[0],
+        room.scores,
+        room.costs,
+        room.scores.shape[0],
         max(score_scale, 1e-300),
         cost_scale,
         k,
-        room.masks,
-        room.values,
+        own.masks,
+        own.values,
     )
     for rank in range(count):
-        _write_mask(data, i, room.masks[rank], outputs, at + rank * data.n_labels)
+        _write_mask(data, i, own.masks[rank], outputs, at + rank * data.n_labels)
     return count
 
 
 @implements_each(constrained, OWN, *EVERY)
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
-    truth = list_sets(data, cost, i, theta)
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
+    truth = list_sets(data, cost, i, theta, room)
     m = data.n_labels
     # The list adds up scores in another order than `margin_error`, so a slope may differ in its
     # last bit from the bound it made: labels found before are left out by name.
@@ -225,11 +268,11 @@ def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_ban
     for b in range(n_banned):
         masks[b] = labels_to_mask(banned[b * m : (b + 1) * m], m)
     mask = best_listed_within(
-        theta.scores,
-        theta.costs,
-        theta.scores.shape[0],
-        theta.scores[truth],
-        1.0 if tilt < np.inf else 0.0,
+        room.scores,
+        room.costs,
+        room.scores.shape[0],
+        room.scores[truth],
+        1.0 if tilt < np.inf else 1e-300,  # not 0: a label that is not known scores -inf
         tilt if tilt < np.inf else 1.0,
         low,
         high,
@@ -290,14 +333,14 @@ def _profile_room(data, cost):
 
 
 @generic
-def group_sets(cost, data, i, theta, from_empty, levels, g):
+def group_sets(cost, data, i, room, from_empty, levels, g):
     """Fill the level of every label set, and the cost of every level; return how many there are."""
 
 
 @implements(group_sets, SwitchCost)
-def _group_sets(cost, data, i, theta, from_empty, levels, g):
+def _group_sets(cost, data, i, room, from_empty, levels, g):
     if from_empty:
-        all_levels(theta.off, data.n_labels, levels)
+        all_levels(room.off, data.n_labels, levels)
     else:
         all_levels(data.labels[i], data.n_labels, levels)
     write_level_costs(data, cost, i, from_empty, data.n_labels + 1, g)
@@ -305,7 +348,7 @@ def _group_sets(cost, data, i, theta, from_empty, levels, g):
 
 
 @implements(group_sets, WholeCost)
-def _group_sets_whole(cost, data, i, theta, from_empty, levels, g):
+def _group_sets_whole(cost, data, i, room, from_empty, levels, g):
     levels[:] = 1
     levels[labels_to_mask(data.labels[i], data.n_labels)] = 0
     g[0], g[1] = 0.0, cost.price[i]
@@ -322,7 +365,7 @@ def raise_levels(levels, size, step):
 
 
 @implements(group_sets, F1Cost)
-def _group_sets_f1(cost, data, i, theta, from_empty, levels, g):
+def _group_sets_f1(cost, data, i, room, from_empty, levels, g):
     # Level a * (n_false + 1) + b: a true labels on, and b false ones.
     n_true = n_false = 0
     for j in range(data.n_labels):
@@ -341,22 +384,22 @@ def _group_sets_f1(cost, data, i, theta, from_empty, levels, g):
 
 
 @implements_each(profile, OWN, *EVERY)
-def _profile(data, cost, i, theta, room, h, g):
-    truth = list_sets(data, cost, i, theta)
-    size = theta.scores.shape[0]
-    if not room.is_grouped:
+def _profile(data, cost, i, theta, room, own, h, g):
+    truth = list_sets(data, cost, i, theta, room)
+    size = room.scores.shape[0]
+    if not own.is_grouped:
         for mask in range(size):
-            h[mask] = theta.scores[mask] - theta.scores[truth]
-            g[mask] = theta.costs[mask]
+            h[mask] = room.scores[mask] - room.scores[truth]
+            g[mask] = room.costs[mask]
         return size
-    n_levels = group_sets(cost, data, i, theta, room.from_empty, room.levels, g)
-    listed_profile(theta.scores, room.levels, size, n_levels, room.best, room.masks)
+    n_levels = group_sets(cost, data, i, room, own.from_empty, own.levels, g)
+    listed_profile(room.scores, own.levels, size, n_levels, own.best, own.masks)
     for level in range(n_levels):
-        h[level] = room.best[level] - theta.scores[truth]
+        h[level] = own.best[level] - room.scores[truth]
     return n_levels
 
 
 @implements_each(profile_output, OWN, *EVERY)
-def _profile_output(data, cost, i, theta, room, level, outputs, at):
-    mask = room.masks[level] if room.is_grouped else level
+def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    mask = own.masks[level] if own.is_grouped else level
     _write_mask(data, i, mask, outputs, at)

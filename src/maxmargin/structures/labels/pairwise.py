@@ -21,7 +21,7 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.flips import BoundedRoom, best_labels_bounded, bounded_room
-from maxmargin.structures.labels.data import PairwiseLabels
+from maxmargin.structures.labels.data import PairwiseLabels, label_potentials
 from maxmargin.structures.labels.shared import (
     augment,
     hide_unknown,
@@ -32,32 +32,30 @@ from maxmargin.structures.labels.shared import (
 OWN = (PairwiseLabels,)
 
 
-class PairwisePotentials(NamedTuple):
-    """Scores of the labels and edges of one example, and room for its best outputs."""
+class PairwiseRoom(NamedTuple):
+    """Room for the best outputs of one example."""
 
-    unary: Any  # (1, n_labels)
-    pair: Any  # (n_edges,)
     augmented: Any  # (n_labels,)
     joint: Any  # (n_edges,)
-    room: BoundedRoom
+    bounded: BoundedRoom
 
 
 @implements(workspace, PairwiseLabels)
 def _workspace(data):
-    m = data.n_labels
-    pair, joint = np.zeros((2, len(data.graph.edges)))
-    return PairwisePotentials(np.zeros((1, m)), pair, np.zeros(m), joint, bounded_room(data.graph))
+    joint = np.zeros(len(data.graph.edges))
+    room = PairwiseRoom(np.zeros(data.n_labels), joint, bounded_room(data.graph))
+    return label_potentials(data), room
 
 
 @jitable
-def _search(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write a good output; return by how much a better one could be better at most."""
-    augment(data, cost, i, theta, score_scale, cost_scale)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
     value, bound = best_labels_bounded(
-        theta.augmented,
+        room.augmented,
         data.graph,
-        theta.joint,
-        theta.room,
+        room.joint,
+        room.bounded,
         outputs[at : at + data.n_labels],
     )
     hide_unknown(data, i, outputs, at)
@@ -65,15 +63,15 @@ def _search(data, cost, i, theta, score_scale, cost_scale, outputs, at):
 
 
 @implements_each(maximize, OWN, SwitchCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    _search(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+    _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements_each(maximize_bounded, OWN, SwitchCost)
-def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     scores, costs = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    excess = _search(data, cost, i, theta, scores, costs, outputs, at)
+    excess = _search(data, cost, i, theta, room, scores, costs, outputs, at)
     # Without a score each label is decided by its price alone, so nothing was missed. Without a
     # cost, what breaks ties weighs less than rounding.
     if score_scale == 0.0:

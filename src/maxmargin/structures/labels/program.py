@@ -13,6 +13,9 @@ import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     add_difference,
+    add_parts,
+    are_outputs,
+    capabilities,
     constrained,
     difference_potentials,
     implements,
@@ -23,10 +26,10 @@ from maxmargin.core.contract import (
     maximize_bounded,
     mix,
     n_weights,
-    oracles,
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     score_lengths,
     shift,
@@ -38,8 +41,9 @@ from maxmargin.core.contract import (
 from maxmargin.costs.tables import SwitchCost, WholeCost
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
-from maxmargin.structures.labels.data import check_label_sets
+from maxmargin.structures.labels.data import check_label_sets, label_potentials
 from maxmargin.structures.labels.shared import (
+    are_sets,
     implements_each,
     label_lengths,
     scales_with_ties,
@@ -141,14 +145,6 @@ class Part(NamedTuple):
     edge: np.ndarray  # (n_edges,)
 
 
-class ProgramPotentials:
-    """Scores of the labels and edges of one example."""
-
-    def __init__(self, n_labels: int, n_edges: int) -> None:
-        self.unary = np.zeros((1, n_labels))
-        self.pair = np.zeros(n_edges)
-
-
 BOTH = (ProgramLabels, RelaxedProgramLabels)
 
 
@@ -163,6 +159,9 @@ def _n_weights(data):
 @implements(output_sizes, ProgramLabels)
 def _output_sizes(data):
     return np.full(len(data.labels), data.n_labels, dtype=np.int64)
+
+
+implements(are_outputs, ProgramLabels)(are_sets)
 
 
 @implements(output_sizes, RelaxedProgramLabels)
@@ -208,7 +207,7 @@ def _score_lengths(data):
 
 @implements_each(workspace, BOTH)
 def _workspace(data):
-    return ProgramPotentials(data.n_labels, len(data.graph.edges))
+    return label_potentials(data), ()
 
 
 def _weights(data, w):
@@ -231,6 +230,18 @@ def _difference(data, i, outputs, at):
     return truth.node - part.node, truth.edge - part.edge
 
 
+@implements_each(parts, BOTH)
+def _parts(data, i, outputs, at, scale, mu):
+    part = data.part(outputs, at)
+    mu.unary[0] += scale * part.node
+    mu.pair[:] += scale * part.edge
+
+
+@implements_each(add_parts, BOTH)
+def _add_parts(data, i, mu, scale, w):
+    _add_features(data, i, mu.unary[0], mu.pair, scale, w)
+
+
 @implements_each(margin_error, BOTH)
 def _margin_error(data, i, theta, outputs, at):
     node, edge = _difference(data, i, outputs, at)
@@ -239,8 +250,12 @@ def _margin_error(data, i, theta, outputs, at):
 
 @implements_each(add_difference, BOTH)
 def _add_difference(data, i, outputs, at, scale, w):
+    _add_features(data, i, *_difference(data, i, outputs, at), scale, w)
+
+
+def _add_features(data, i, node, edge, scale, w):
+    """w += scale * the joint features of labels and edges that are on in part."""
     W, pair = _weights(data, w)
-    node, edge = _difference(data, i, outputs, at)
     row = data.X[i]
     if sp.issparse(row):
         W[row.indices] += scale * np.multiply.outer(row.data, node)
@@ -320,7 +335,7 @@ def _answer(data, cost, i, theta, score_scale, cost_scale, banned=()):
 
 
 @implements_each(maximize_bounded, BOTH, SwitchCost)
-def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     answer = _answer(data, cost, i, theta, score_scale, cost_scale)
     if np.isfinite(answer.value):
         part, excess = Part(answer.node, answer.edge), answer.bound - answer.value
@@ -337,12 +352,12 @@ def _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at
 
 
 @implements_each(maximize, BOTH, SwitchCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    _maximize_bounded(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements(maximize_bounded, ProgramLabels, WholeCost)
-def _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     truth = data.true_part(i)
     price = cost_scale * float(cost.price[i])
     data.write(i, truth, outputs, at)
@@ -356,13 +371,13 @@ def _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outpu
 
 
 @implements(maximize, ProgramLabels, WholeCost)
-def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    _maximize_bounded_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
-@implements_each(oracles, BOTH)
-def _oracles(data, cost):
-    named = oracles.__wrapped__(data, cost)
+@implements_each(capabilities, BOTH)
+def _capabilities(data, cost):
+    named = capabilities.__wrapped__(data, cost)
     # A programme that is cut short may have missed a better output, or that there is one at all:
     # only `maximize_bounded` can say so.
     return named if data.time_limit is None else named - {"k_best", "constrained"}
@@ -374,7 +389,7 @@ def _k_best_room(data, cost, k):
 
 
 @implements_each(k_best, (ProgramLabels,), SwitchCost)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     found = []
     for rank in range(k):
         answer = _answer(data, cost, i, theta, score_scale, cost_scale, found)
@@ -387,7 +402,9 @@ def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at)
 
 
 @implements_each(constrained, BOTH, SwitchCost)
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
     # As functions of a point: h = score - base, and g = price . node + start.
     added, price = _gains(data, cost, i)
     score = theta.unary[0] + added

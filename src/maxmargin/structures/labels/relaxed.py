@@ -17,6 +17,7 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
     add_row,
+    are_outputs,
     difference_potentials,
     implements,
     margin_error,
@@ -25,6 +26,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     row_product,
     shift,
     truths,
@@ -32,7 +34,7 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
-from maxmargin.structures.labels.data import RelaxedLabels
+from maxmargin.structures.labels.data import RelaxedLabels, label_potentials
 from maxmargin.structures.labels.shared import (
     augment,
     implements_each,
@@ -46,11 +48,9 @@ BITS = 31
 WHOLE = 2**30
 
 
-class RelaxedPotentials(NamedTuple):
-    """Scores of the labels and edges of one example, and room for its best outputs."""
+class RelaxedRoom(NamedTuple):
+    """Room for the best outputs of one example."""
 
-    unary: Any  # (1, n_labels)
-    pair: Any  # (n_edges,)
     augmented: Any  # (n_labels,)
     joint: Any  # (n_edges,)
     roof: RoofRoom
@@ -61,16 +61,9 @@ class RelaxedPotentials(NamedTuple):
 @implements(workspace, RelaxedLabels)
 def _workspace(data):
     m, n_edges = data.n_labels, len(data.graph.edges)
-    pair, joint = np.zeros((2, n_edges))
-    return RelaxedPotentials(
-        np.zeros((1, m)),
-        pair,
-        np.zeros(m),
-        joint,
-        roof_room(data.graph),
-        np.zeros(m, dtype=np.int32),
-        np.zeros(n_edges, dtype=np.int32),
-    )
+    node2, edge2 = np.zeros(m, dtype=np.int32), np.zeros(n_edges, dtype=np.int32)
+    room = RelaxedRoom(np.zeros(m), np.zeros(n_edges), roof_room(data.graph), node2, edge2)
+    return label_potentials(data), room
 
 
 # -- cells ---------------------------------------------------------------------------------------
@@ -118,6 +111,19 @@ def _truths(data):
     return cells.reshape(-1)
 
 
+@implements(are_outputs, RelaxedLabels)
+def _are_means(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    side, m = side_size(data), data.n_labels
+    rows = cells.reshape(len(examples), 2 * side + 1)
+    known = np.asarray(data.labels)[examples] >= 0
+    good = (rows[:, 2 * side] >= 0) & (rows[:, 2 * side] <= WHOLE)
+    for first in (0, side):
+        twice = rows[:, first : first + m]
+        good &= (np.where(known, twice >= 0, twice >= -1) & (twice <= 2)).all(axis=1)
+        good &= (rows[:, first + m : first + side] >= 0).all(axis=1)
+    return good
+
+
 @implements(mix, RelaxedLabels)
 def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
     side = side_size(data)
@@ -133,6 +139,26 @@ def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
 
 
 # -- the structure -------------------------------------------------------------------------------
+
+
+@jitable
+def _add_side_parts(data, i, outputs, at, scale, mu):
+    graph = data.graph
+    for a in range(data.n_labels):
+        if outputs[at + a] > 0:
+            mu.unary[0, a] += 0.5 * scale * outputs[at + a]
+            for k in range(graph.start[a], graph.start[a + 1]):
+                b, e = graph.neighbour[k], graph.edge_of[k]
+                if b > a:
+                    mu.pair[e] += 0.5 * scale * edge_twice(data, outputs, at, a, b, e)
+
+
+@implements(parts, RelaxedLabels)
+def _parts(data, i, outputs, at, scale, mu):
+    share = share_of(data, outputs, at)
+    _add_side_parts(data, i, outputs, at, scale * (1.0 - share), mu)
+    if share > 0.0:
+        _add_side_parts(data, i, outputs, at + side_size(data), scale * share, mu)
 
 
 @jitable
@@ -272,20 +298,20 @@ def _shift(data, cost, i, outputs, at):
 
 
 @implements_each(maximize, (RelaxedLabels,), SwitchCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    augment(data, cost, i, theta, score_scale, cost_scale)
-    roof_dual(theta.augmented, data.graph, theta.joint, theta.roof, theta.node2, theta.edge2)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    roof_dual(room.augmented, data.graph, room.joint, room.roof, room.node2, room.edge2)
     m, graph = data.n_labels, data.graph
     side = side_size(data)
     for cell in range(side):
         outputs[at + cell] = 0
     for a in range(m):
-        outputs[at + a] = theta.node2[a] if data.labels[i, a] >= 0 else -1
-        if theta.node2[a] == 1:
+        outputs[at + a] = room.node2[a] if data.labels[i, a] >= 0 else -1
+        if room.node2[a] == 1:
             for k in range(graph.start[a], graph.start[a + 1]):
                 b, e = graph.neighbour[k], graph.edge_of[k]
-                if b > a and theta.node2[b] == 1 and theta.edge2[e] == 1:
+                if b > a and room.node2[b] == 1 and room.edge2[e] == 1:
                     outputs[at + m + e // BITS] |= 1 << (e % BITS)
     for cell in range(side):
         outputs[at + side + cell] = outputs[at + cell]

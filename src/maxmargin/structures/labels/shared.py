@@ -15,8 +15,10 @@ import numpy as np
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
+    add_parts,
     add_row,
     add_scores,
+    are_outputs,
     cost_step,
     difference_potentials,
     generic,
@@ -26,6 +28,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     row_product,
     score_lengths,
@@ -209,26 +212,26 @@ def scales_with_ties(data, cost, i, theta, score_scale, cost_scale):
 
 
 @jitable
-def augment(data, cost, i, theta, score_scale, cost_scale):
-    """Fill theta.augmented with what each label gains when on, and theta.joint for the edges.
+def augment(data, cost, i, theta, room, score_scale, cost_scale):
+    """Fill room.augmented with what each label gains when on, and room.joint for the edges.
 
     Labels that are not known stay off: -inf.
     """
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth < 0:
-            theta.augmented[j] = -np.inf
+            room.augmented[j] = -np.inf
         else:
             added, price = label_gains(cost, i, j, truth)
             score = theta.unary[0, j] + added
-            theta.augmented[j] = score_scale * score + cost_scale * price
+            room.augmented[j] = score_scale * score + cost_scale * price
     for e in range(theta.pair.shape[0]):
-        theta.joint[e] = score_scale * theta.pair[e]
+        room.joint[e] = score_scale * theta.pair[e]
 
 
 @jitable
-def add_shifts(data, cost, i, theta):
-    """Fill theta.augmented with the scores of labels and what they add to `shift`; return a sum.
+def add_shifts(data, cost, i, theta, room):
+    """Fill room.augmented with the scores of labels and what they add to `shift`; return a sum.
 
     The sum is that of the true labels: what an output has above it is h, but for edges. Labels that
     are not known are -inf.
@@ -237,10 +240,10 @@ def add_shifts(data, cost, i, theta):
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth < 0:
-            theta.augmented[j] = -np.inf
+            room.augmented[j] = -np.inf
         else:
-            theta.augmented[j] = theta.unary[0, j] + label_gains(cost, i, j, truth)[0]
-            total += theta.augmented[j] if truth == 1 else 0.0
+            room.augmented[j] = theta.unary[0, j] + label_gains(cost, i, j, truth)[0]
+            total += room.augmented[j] if truth == 1 else 0.0
     return total
 
 
@@ -252,10 +255,10 @@ def write_set(data, i, ys, rank, outputs, at):
 
 
 @jitable
-def known_scores(data, i, theta):
-    """Fill theta.augmented with the scores of known labels, -inf for the others."""
+def known_scores(data, i, theta, room):
+    """Fill room.augmented with the scores of known labels, -inf for the others."""
     for j in range(data.n_labels):
-        theta.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
+        room.augmented[j] = theta.unary[0, j] if data.labels[i, j] >= 0 else -np.inf
 
 
 @jitable
@@ -333,6 +336,16 @@ def label_lengths(data: Any, lengths: np.ndarray, terms: np.ndarray) -> tuple[An
     return labels + np.sqrt(n_edges), terms + (1.0 + data.n_labels + n_edges)
 
 
+@implements_each(are_outputs, INTEGRAL)
+def are_sets(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Tell which cells are label sets, as `are_outputs` says."""
+    sets = cells.reshape(len(examples), data.n_labels)
+    known = np.asarray(data.labels)[examples] >= 0
+    # A label that is not known is no part of an output, whatever stands in its cell.
+    good = np.where(known, (sets == 0) | (sets == 1), (sets >= -1) & (sets <= 1))
+    return np.asarray(good.all(axis=1))
+
+
 @implements_each(output_size, INTEGRAL)
 def _output_size(data, i):
     return data.n_labels
@@ -370,6 +383,35 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
                     now = outputs[at + a] == 1 and outputs[at + b] == 1
                     if was != now:
                         theta.pair[graph.edge_of[k]] = 1.0 if was else -1.0
+
+
+@implements_each(parts, INTEGRAL)
+@jitable
+def set_parts(data, i, outputs, at, scale, mu):
+    """Add the labels and pairs that are on, as `parts` says."""
+    graph = data.graph
+    for a in range(data.n_labels):
+        if outputs[at + a] == 1:
+            mu.unary[0, a] += scale
+            for k in range(graph.start[a], graph.start[a + 1]):
+                if graph.neighbour[k] > a and outputs[at + graph.neighbour[k]] == 1:
+                    mu.pair[graph.edge_of[k]] += scale
+
+
+@implements_each(add_parts, ALL)
+def _add_parts(data, i, mu, scale, w):
+    m = data.n_labels
+    n_rows = data.n_columns + data.has_bias
+    W = w[: n_rows * m].reshape((n_rows, m))
+    for j in range(m):
+        mass = scale * mu.unary[0, j]
+        if mass != 0.0:
+            add_row(data.features, i, j, mass, W)
+            if data.has_bias:
+                W[data.n_columns, j] += mass
+    for e in range(mu.pair.shape[0]):
+        if mu.pair[e] != 0.0:
+            w[n_rows * m + e] += scale * mu.pair[e]
 
 
 @implements_each(margin_error, INTEGRAL)

@@ -20,7 +20,7 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.tables import SwitchCost, WholeCost
 from maxmargin.inference.labels.tree import best_k_tree, best_tree, tree_profile, write_tree_level
-from maxmargin.structures.labels.data import TreeLabels
+from maxmargin.structures.labels.data import TreeLabels, label_potentials
 from maxmargin.structures.labels.shared import (
     add_shifts,
     augment,
@@ -52,11 +52,9 @@ class BestOfTree(NamedTuple):
     scores: Any  # (k,)
 
 
-class TreePotentials(NamedTuple):
-    """Scores of the labels and edges of one example, and room for its best outputs."""
+class TreeRoom(NamedTuple):
+    """Room for the best outputs of one example."""
 
-    unary: Any  # (1, n_labels)
-    pair: Any  # (n_edges,)
     augmented: Any  # (n_labels,)
     joint: Any  # (n_edges,)
     up: Any  # (n_labels, 2)
@@ -81,17 +79,16 @@ def _best_of_tree(data, k):
 @implements(workspace, TreeLabels)
 def _workspace(data):
     m = data.n_labels
-    pair, joint = np.zeros((2, len(data.graph.edges)))
-    return TreePotentials(
-        np.zeros((1, m)), pair, np.zeros(m), joint, np.zeros((m, 2)), _best_of_tree(data, 2)
-    )
+    joint = np.zeros(len(data.graph.edges))
+    room = TreeRoom(np.zeros(m), joint, np.zeros((m, 2)), _best_of_tree(data, 2))
+    return label_potentials(data), room
 
 
 @implements_each(maximize, OWN, SwitchCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    augment(data, cost, i, theta, score_scale, cost_scale)
-    best_tree(theta.augmented, theta.joint, data.tree, theta.up, outputs[at:])
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    best_tree(room.augmented, room.joint, data.tree, room.up, outputs[at:])
     hide_unknown(data, i, outputs, at)
 
 
@@ -109,51 +106,49 @@ def _k_best_room_whole(data, cost, k):
 
 
 @jitable
-def _rank(data, theta, pair, k, room):
+def _rank(data, room, pair, k, own):
     return best_k_tree(
-        theta.augmented,
+        room.augmented,
         pair,
         data.tree,
         k,
-        room.best,
-        room.part,
-        room.message,
-        room.head,
-        room.chosen,
-        room.at,
-        room.ys,
-        room.scores,
+        own.best,
+        own.part,
+        own.message,
+        own.head,
+        own.chosen,
+        own.at,
+        own.ys,
+        own.scores,
     )
 
 
 @implements_each(k_best, OWN, SwitchCost)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    augment(data, cost, i, theta, score_scale, cost_scale)
-    count = _rank(data, theta, theta.joint, k, room)
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    count = _rank(data, room, room.joint, k, own)
     for rank in range(count):
-        write_set(data, i, room.ys, rank, outputs, at + rank * data.n_labels)
+        write_set(data, i, own.ys, rank, outputs, at + rank * data.n_labels)
     return count
 
 
 @jitable
-def _k_best_priced(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
-    known_scores(data, i, theta)
-    count = _rank(data, theta, theta.pair, k + 1, room)
+def _k_best_priced(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    known_scores(data, i, theta, room)
+    count = _rank(data, room, theta.pair, k + 1, own)
     price = cost_scale * cost.price[i]
-    return write_with_price(
-        data, i, score_scale, price, k, count, room.ys, room.scores, outputs, at
-    )
+    return write_with_price(data, i, score_scale, price, k, count, own.ys, own.scores, outputs, at)
 
 
 @implements(k_best, TreeLabels, WholeCost)
-def _k_best_whole(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
-    return _k_best_priced(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at)
+def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    return _k_best_priced(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at)
 
 
 @implements(maximize, TreeLabels, WholeCost)
-def _maximize_whole(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    _k_best_priced(data, cost, i, theta, score_scale, cost_scale, 1, theta.two, outputs, at)
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    _k_best_priced(data, cost, i, theta, room, score_scale, cost_scale, 1, room.two, outputs, at)
 
 
 # -- the profile ---------------------------------------------------------------------------------
@@ -203,37 +198,37 @@ def _true_edges(data, i, theta):
 
 
 @implements(profile, TreeLabels, SwitchCost)
-def _profile(data, cost, i, theta, room, h, g):
-    true = add_shifts(data, cost, i, theta) + _true_edges(data, i, theta)
-    write_reference(data, i, room.from_empty, room.reference)
+def _profile(data, cost, i, theta, room, own, h, g):
+    true = add_shifts(data, cost, i, theta, room) + _true_edges(data, i, theta)
+    write_reference(data, i, own.from_empty, own.reference)
     tree_profile(
-        theta.augmented,
+        room.augmented,
         theta.pair,
         data.tree,
-        room.reference,
-        room.size,
-        room.table,
-        room.before,
-        room.message,
+        own.reference,
+        own.size,
+        own.table,
+        own.before,
+        own.message,
         h,
     )
     for level in range(data.n_labels + 1):
         h[level] -= true
-    write_level_costs(data, cost, i, room.from_empty, data.n_labels + 1, g)
+    write_level_costs(data, cost, i, own.from_empty, data.n_labels + 1, g)
     return data.n_labels + 1
 
 
 @implements_each(profile_output, OWN, SwitchCost)
-def _profile_output(data, cost, i, theta, room, level, outputs, at):
+def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     write_tree_level(
         theta.pair,
         data.tree,
         data.n_labels,
         level,
-        room.size,
-        room.table,
-        room.before,
-        room.left,
+        own.size,
+        own.table,
+        own.before,
+        own.left,
         outputs[at:],
     )
     hide_unknown(data, i, outputs, at)

@@ -19,6 +19,8 @@ from maxmargin.core.contract import (
     TrueParts,
     add_combination,
     add_difference,
+    add_parts,
+    are_outputs,
     implements,
     margin_error,
     maximize,
@@ -26,6 +28,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     score_lengths,
     score_rows,
@@ -62,11 +65,16 @@ class RankingData(NamedTuple):
 
 
 class RankingPotentials(NamedTuple):
-    """Scores of the samples of one query, and the workspaces of its oracle."""
+    """Scores of the samples of one query, or the signed weight of each in a ranking."""
 
     scores: Any  # (largest,)
+
+
+class OracleRoom(NamedTuple):
+    """Room for the search of the best ranking of one query."""
+
     scaled: Any  # (largest,)
-    room: RankingRoom
+    interleaving: RankingRoom
 
 
 def ranking_data(
@@ -118,6 +126,21 @@ def _truths(data):
     return cells.astype(np.int32)
 
 
+@implements(are_outputs, RankingData)
+def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    answers, at = np.zeros(len(examples), dtype=bool), 0
+    for k, i in enumerate(examples):
+        P, size = int(data.n_relevant[i]), int(data.sizes[i])
+        relevant, others = cells[at : at + P], cells[at + P : at + size]
+        at += size
+        if ((others < 0) | (others > P)).any():
+            continue
+        # The two kinds tell the same interleaving.
+        above = np.cumsum(np.bincount(others, minlength=P + 1))[:P]
+        answers[k] = np.array_equal(np.sort(relevant), above)
+    return answers
+
+
 @implements(true_parts, RankingData)
 def _true_parts(data):
     n_each = np.stack([data.n_relevant, data.sizes - data.n_relevant], axis=1).reshape(-1)
@@ -129,7 +152,8 @@ def _workspace(data):
     largest = int(data.sizes.max(initial=1))
     relevant = int(data.n_relevant.max(initial=1))
     others = int((data.sizes - data.n_relevant).max(initial=1))
-    return RankingPotentials(np.zeros(largest), np.zeros(largest), ranking_room(relevant, others))
+    room = OracleRoom(np.zeros(largest), ranking_room(relevant, others))
+    return RankingPotentials(np.zeros(largest)), room
 
 
 @implements(score_lengths, RankingData)
@@ -152,6 +176,24 @@ def _output_size(data, i):
 @implements(potentials, RankingData)
 def _potentials(data, i, w, scale, theta):
     score_rows(data.features, data.first[i], data.sizes[i], scale, w, theta.scores)
+
+
+@implements(parts, RankingData)
+def _parts(data, i, outputs, at, scale, mu):
+    # Of its P N pairs a sample has those with the other kind, with +1 or -1 each.
+    P, size = data.n_relevant[i], data.sizes[i]
+    if P == 0 or size == P:
+        return
+    unit = scale / (float(P) * float(size - P))
+    for k in range(P):
+        mu.scores[k] += unit * (size - P - 2 * outputs[at + k])
+    for k in range(P, size):
+        mu.scores[k] += unit * (P - 2 * outputs[at + k])
+
+
+@implements(add_parts, RankingData)
+def _add_parts(data, i, mu, scale, w):
+    add_combination(data.features, data.first[i], scale * mu.scores[: data.sizes[i]], w)
 
 
 @implements(margin_error, RankingData)
@@ -181,15 +223,15 @@ def _add_difference(data, i, outputs, at, scale, w):
     add_combination(data.features, data.first[i], weights, w)
 
 
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     P, size = data.n_relevant[i], data.sizes[i]
     scores = theta.scores
     if score_scale != 1.0:
-        scores = theta.scaled
+        scores = room.scaled
         for k in range(size):
             scores[k] = score_scale * theta.scores[k]
     interleave(
-        cost, scores[:P], scores[P:size], cost_scale, theta.room,
+        cost, scores[:P], scores[P:size], cost_scale, room.interleaving,
         outputs[at : at + P], outputs[at + P : at + size],
     )  # fmt: skip
 

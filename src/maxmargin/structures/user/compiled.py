@@ -6,12 +6,14 @@ implemented, as those of our own structures are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from maxmargin.core.contract import (
     add_difference,
+    add_parts,
     has,
     margin_error,
     maximize,
@@ -19,15 +21,16 @@ from maxmargin.core.contract import (
     output_cost,
     output_size,
     output_sizes,
+    parts,
     potentials,
     truths,
     workspace,
 )
 
-_NEEDED = (
-    n_weights, output_sizes, truths, workspace, output_size, potentials, margin_error,
-    add_difference,
-)  # fmt: skip
+_NEEDED = (n_weights, output_sizes, truths, workspace, output_size, potentials)
+
+#: One of these pairs tells of the joint features.
+_PAIRS = ((parts, add_parts), (margin_error, add_difference))
 
 
 class CompiledStructure(Protocol):
@@ -55,7 +58,9 @@ def check_data(data: Any, n_examples: int) -> None:
     kind = type(data).__name__
     if not isinstance(data, tuple):
         raise TypeError(f"structure.data must return a NamedTuple of arrays, got {kind}.")
-    missing = [function.__name__ for function in _NEEDED if not has(function, type(data))]
+    missing = _missing(type(data), _NEEDED)
+    if all(_missing(type(data), pair) for pair in _PAIRS):
+        missing.append(" or ".join("(" + ", ".join(_names(pair)) + ")" for pair in _PAIRS))
     if missing:
         raise TypeError(
             f"structure.data returned {kind}, for which maxmargin.core.contract has no "
@@ -72,6 +77,14 @@ def check_data(data: Any, n_examples: int) -> None:
     n_cells = len(truths(data))
     if n_cells != sizes.sum():
         raise ValueError(f"truths has {n_cells} cells, but output_sizes adds up to {sizes.sum()}.")
+
+
+def _names(functions: tuple[Callable, ...]) -> list[str]:
+    return [function.__name__ for function in functions]
+
+
+def _missing(kind: type, functions: tuple[Callable, ...]) -> list[str]:
+    return _names(tuple(function for function in functions if not has(function, kind)))
 
 
 def check_labels(data: Any, n_labels: int) -> None:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     add_difference,
+    difference_potentials,
     implements,
     margin_error,
     maximize,
@@ -26,6 +27,7 @@ from maxmargin.core.contract import (
     output_sizes,
     potentials,
     score_lengths,
+    spare_size,
     truths,
     workspace,
 )
@@ -241,8 +243,25 @@ def count_features(structure: Any) -> int:
 
 def predict_one(structure: Structure, x: Any, w: np.ndarray, i: int) -> Any:
     """Return an output of largest score for x, which is sample i."""
-    y = structure.maximize(x, read_only(w), None, 1.0, 0.0)
-    if y is None:
+    return ask_maximize(structure, i, x, w, None, 1.0, 0.0)
+
+
+def ask_maximize(
+    structure: Structure,
+    i: int,
+    x: Any,
+    w: np.ndarray,
+    y_true: Any,
+    score_scale: float,
+    cost_scale: float,
+    **limits: frozenset[Any],
+) -> Any:
+    """Return what `maximize` of a structure returns for x, which is sample i.
+
+    None only where ``limits``, forbid and require, leave no output.
+    """
+    y = structure.maximize(x, read_only(w), y_true, float(score_scale), float(cost_scale), **limits)
+    if y is None and not limits:
         raise ValueError(f"maximize must return an output, but for sample {i} it returned None.")
     return y
 
@@ -327,11 +346,19 @@ def _add(features: Features, scale: float, w: np.ndarray) -> None:
 class _Weights:
     """The potentials of an example: the weights themselves, times a scale."""
 
-    __slots__ = ("scale", "w")
+    __slots__ = ("scale", "touched", "w")
 
     def __init__(self) -> None:
         self.w = np.zeros(0)
         self.scale = 1.0
+        #: Where `difference_potentials` has written: arrays, and the places in them.
+        self.touched: list[tuple[np.ndarray, Any]] = []
+
+    def clear(self) -> None:
+        """Let what the last difference has touched be 0 again."""
+        for array, places in self.touched:
+            array[places] = 0.0
+        self.touched.clear()
 
 
 @implements(n_weights, UserData)
@@ -351,7 +378,7 @@ def _truths(data):
 
 @implements(workspace, UserData)
 def _workspace(data):
-    return _Weights()
+    return _Weights(), ()
 
 
 @implements(score_lengths, UserData)
@@ -372,6 +399,22 @@ def _potentials(data, i, w, scale, theta):
     theta.scale = scale
 
 
+@implements(spare_size, UserData)
+def _spare_size(data):
+    return data.n_weights
+
+
+@implements(difference_potentials, UserData)
+def _difference_potentials(data, i, outputs, at, spare, theta):
+    # theta is spare itself, which is read after this call: the next one clears what this touches.
+    theta.clear()
+    for box in (data.truths[i], outputs[at]):
+        features = data.joint_feature(i, box)
+        theta.touched.append((spare, features[0] if isinstance(features, tuple) else slice(None)))
+    add_difference(data, i, outputs, at, 1.0, spare)
+    potentials(data, i, spare, 1.0, theta)
+
+
 @implements(margin_error, UserData)
 def _margin_error(data, i, theta, outputs, at):
     truth = data.truths[i]
@@ -388,17 +431,9 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, UserData, OwnCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    y = data.structure.maximize(
-        data.X[i],
-        read_only(theta.w),
-        data.truths[i].value,
-        float(score_scale * theta.scale),
-        float(cost_scale),
-    )
-    if y is None:
-        raise ValueError(f"maximize must return an output, but for sample {i} it returned None.")
-    outputs[at] = Box(y)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
+    outputs[at] = Box(ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale))
 
 
 @implements(output_cost, UserData, OwnCost)

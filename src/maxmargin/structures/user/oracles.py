@@ -10,7 +10,8 @@
 `constrained(x, w, y_true, tilt, low, high, is_closed, banned)`
                    an output of largest 1 + h + tilt * cost, h its score less that of y_true, among
                    those with 1 + h > 0 and low < cost / (1 + h) < high (<= high if is_closed) that
-                   are not in the list ``banned``; None where there is none
+                   are not in the list ``banned``; None where there is none. An output that lies on
+                   a bound up to rounding may count as in or out, but in every call alike
 `maximize(..., forbid=(), require=())` and `parts(y)`
                    as `maximize`, of the outputs that have none of the parts in ``forbid`` and all
                    of those in ``require``, two frozensets, None where there is none; and the parts
@@ -28,13 +29,13 @@ from typing import Any
 
 from maxmargin.core.contract import (
     can_require,
+    capabilities,
     constrained,
     implements,
     k_best,
     k_best_room,
     margin_error,
     maximize_within,
-    oracles,
     output_cost,
     output_parts,
     profile,
@@ -42,13 +43,13 @@ from maxmargin.core.contract import (
     profile_output,
     profile_room,
 )
-from maxmargin.structures.user.data import Box, OwnCost, UserData, read_only
+from maxmargin.structures.user.data import Box, OwnCost, UserData, ask_maximize, read_only
 
 OPTIONAL = ("k_best", "constrained", "profile")
 
 
-@implements(oracles, UserData)
-def _oracles(data, cost):
+@implements(capabilities, UserData)
+def _capabilities(data, cost):
     named = {name for name in OPTIONAL if callable(getattr(data.structure, name, None))}
     if "forbid" in _options(data.structure):
         if not callable(getattr(data.structure, "parts", None)):
@@ -94,19 +95,19 @@ def _profile_room(data, cost):
 
 
 @implements(profile, UserData, OwnCost)
-def _profile(data, cost, i, theta, room, h, g):
+def _profile(data, cost, i, theta, room, own, h, g):
     w = read_only(theta.scale * theta.w)
     listed = data.structure.profile(data.X[i], w, data.truths[i].value)
-    room[:] = _boxes("profile", listed, i, MOST_LEVELS)
-    for level in range(len(room)):
-        h[level] = margin_error(data, i, theta, room, level)
-        g[level] = output_cost(data, cost, i, room, level)
-    return len(room)
+    own[:] = _boxes("profile", listed, i, MOST_LEVELS)
+    for level in range(len(own)):
+        h[level] = margin_error(data, i, theta, own, level)
+        g[level] = output_cost(data, cost, i, own, level)
+    return len(own)
 
 
 @implements(profile_output, UserData, OwnCost)
-def _profile_output(data, cost, i, theta, room, level, outputs, at):
-    outputs[at] = room[level]
+def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    outputs[at] = own[level]
 
 
 @implements(k_best_room, UserData, OwnCost)
@@ -115,7 +116,7 @@ def _k_best_room(data, cost, k):
 
 
 @implements(k_best, UserData, OwnCost)
-def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at):
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     listed = data.structure.k_best(
         data.X[i],
         read_only(theta.w),
@@ -131,7 +132,9 @@ def _k_best(data, cost, i, theta, score_scale, cost_scale, k, room, outputs, at)
 
 
 @implements(constrained, UserData, OwnCost)
-def _constrained(data, cost, i, theta, tilt, low, high, is_closed, banned, n_banned, outputs, at):
+def _constrained(
+    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
+):
     y = data.structure.constrained(
         data.X[i],
         read_only(theta.scale * theta.w),
@@ -170,17 +173,13 @@ def _output_parts(data, i, outputs, at):
 
 
 @implements(maximize_within, UserData, OwnCost)
-def _maximize_within(data, cost, i, theta, score_scale, cost_scale, forbid, require, outputs, at):
+def _maximize_within(
+    data, cost, i, theta, room, score_scale, cost_scale, forbid, require, outputs, at
+):
     # A structure that cannot require is never asked to.
     limits = {"forbid": forbid, "require": require} if require else {"forbid": forbid}
-    y = data.structure.maximize(
-        data.X[i],
-        read_only(theta.w),
-        data.truths[i].value,
-        float(score_scale * theta.scale),
-        float(cost_scale),
-        **limits,
-    )
+    x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
+    y = ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale, **limits)
     if y is None:
         return False
     outputs[at] = Box(y)

@@ -1,8 +1,8 @@
 """Two stages for average precision: an SVM tells the easy samples, the rest are ranked.
 
 A binary SVM w0 with a bias is trained on all samples. Those with y_i (w0.x_i + b0) >= 1 are easy;
-of these the share `keep` with the highest margins stays easy, and the others count as difficult.
-Then w and b minimise
+of these the share `easy_fraction` with the highest margins stays easy, and the others count as
+difficult. Then w and b minimise
 
     lam/2 (|w|^2 + b^2) + 1/n sum_q s_q max_y [ cost(y) + w.phi(x_q, y) - w.phi(x_q, y_q) ]
     subject to  y_i (w.x_i + b) >= 1  for the easy samples,
@@ -28,70 +28,100 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.costs import AveragePrecision
-from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.core.problem import lam_from_C
+from maxmargin.costs import AveragePrecision, ZeroOne, tabulate
 from maxmargin.features.rows import Csr, as_features
-from maxmargin.solvers import OneSlack
+from maxmargin.inputs.checks import check_number
+from maxmargin.solvers import SDCA, OneSlack, run
+from maxmargin.solvers.cutting.one_slack_rows import OneSlackRows
+from maxmargin.structures.classes.data import multiclass_data
 from maxmargin.structures.ranking.data import RankingData, ranking_data
 from maxmargin.structures.ranking.hard_rows import HardRows, row_scores
 from maxmargin.surrogates import MarginRescaling
-from maxmargin.training.task import Training
+from maxmargin.training.settings import Settings
+from maxmargin.training.task import Task
 
 #: How far the SVM is trained. It only tells which samples are easy, and meets their rows however
 #: far it came: whether it reached the gap is no news.
 SVM_TOL, SVM_PASSES = 0.05, 30
 
 
+def check_stages(two_stage: Any, easy_fraction: Any) -> None:
+    """Refuse what the parameters of the two stages cannot be."""
+    if not isinstance(two_stage, (bool, np.bool_)):
+        raise TypeError(f"two_stage must be True or False, got {two_stage!r}.")
+    if not check_number("easy_fraction", easy_fraction) <= 1.0:
+        raise ValueError(
+            f"easy_fraction must be a number > 0 and at most 1, got {easy_fraction!r}."
+        )
+
+
 def check_two_stages(cost: Any, surrogate: Any, solver: Any) -> None:
     """Refuse what the two stages are not made for."""
     if not isinstance(cost, AveragePrecision):
         raise ValueError(
-            f"approximate=True is for cost='ap', got {cost!r}: the other costs are learnt exactly, "
-            "with approximate=False."
+            f"two_stage=True is for cost='ap', got {cost!r}: the other costs are learnt exactly, "
+            "with two_stage=False."
         )
     if surrogate != "margin" and not isinstance(surrogate, MarginRescaling):
-        raise ValueError(f"approximate=True is for surrogate='margin', got {surrogate!r}.")
+        raise ValueError(f"two_stage=True is for surrogate='margin', got {surrogate!r}.")
     is_named = isinstance(solver, str) and solver in ("auto", "one_slack")
     if not (is_named or solver in (OneSlack(), OneSlack(inwards=True))):
         raise ValueError(
-            "approximate=True adds rows to the master of a cutting plane: solver must be 'auto' or "
+            "two_stage=True adds rows to the master of a cutting plane: solver must be 'auto' or "
             f"'one_slack', got {solver!r}."
         )
 
 
-def reduce_training(training: Training, C: float, keep: float, n_jobs: int) -> tuple[Training, int]:
-    """Return the problem of the second stage, and how many samples are easy.
+def in_two_stages(
+    settings: Settings, task: Task, C: float, easy_fraction: float
+) -> tuple[Settings, Task, int]:
+    """Return settings and task of the second stage, and how many samples are easy.
 
-    No easy sample: the training given, which is then the exact one.
+    No easy sample: what was given, which is then the exact problem.
     """
-    data: RankingData = training.data
+    reduced, rows = reduce_task(task, C, easy_fraction, settings.n_jobs)
+    if rows is None:
+        return settings, task, 0
+    solver = OneSlackRows(inwards=True, rows=rows)
+    return replace(settings, solver=solver), reduced, len(rows.sign)
+
+
+def reduce_task(
+    task: Task, C: float, easy_fraction: float, n_jobs: int
+) -> tuple[Task, HardRows | None]:
+    """Return the task of the second stage, and the easy samples, which are held on their side.
+
+    No easy sample: the task given, and None.
+    """
+    data: RankingData = task.data
     samples = _Samples.of(data)
-    w0 = _classify(data, samples, training.weight, C, n_jobs)
+    w0 = _classify(data, samples, task.weight, C, n_jobs)
     matrix = _matrix(data)
     scores = row_scores(data.features, matrix.shape[0], w0)[samples.row]
     margins = samples.sign * (scores + w0[-1])
     easy = np.flatnonzero(margins >= 1.0)
-    easy = easy[np.argsort(-margins[easy], kind="stable")][: int(keep * len(easy))]
+    easy = easy[np.argsort(-margins[easy], kind="stable")][: int(easy_fraction * len(easy))]
     if len(easy) == 0:
-        return training, 0
+        return task, None
     is_left = np.ones(len(samples.row), dtype=bool)
     is_left[easy] = False
-    n_left = np.bincount(samples.query[is_left], minlength=training.n_examples)
+    n_left = np.bincount(samples.query[is_left], minlength=task.n_examples)
     # A query is made of some sample: of one that is all easy the first stays, which costs nothing
     # where there is no other to rank it against.
     starts = np.flatnonzero(np.diff(samples.query, prepend=-1))
     is_left[starts[n_left == 0]] = True
     left = np.flatnonzero(is_left)
-    sizes = np.bincount(samples.query[left], minlength=training.n_examples)
+    sizes = np.bincount(samples.query[left], minlength=task.n_examples)
     n_relevant = np.bincount(
-        samples.query[left], weights=samples.sign[left] > 0.0, minlength=training.n_examples
+        samples.query[left], weights=samples.sign[left] > 0.0, minlength=task.n_examples
     )
     reduced = ranking_data(
         matrix[samples.row[left]], np.cumsum(sizes) - sizes, sizes, n_relevant, bias=True
     )
     easy = np.sort(easy)
     rows = HardRows(as_features(matrix[samples.row[easy]]), samples.sign[easy], w0)
-    return replace(training, data=reduced, rows=rows), len(easy)
+    return replace(task, data=reduced), rows
 
 
 class _Samples(NamedTuple):
@@ -119,19 +149,19 @@ def _classify(
     is_relevant = samples.sign > 0.0
     n_others = data.sizes - data.n_relevant
     counts = np.where(is_relevant, data.n_relevant[samples.query], n_others[samples.query])
+    rows = _take(_matrix(data), samples.row)
+    n_samples = len(samples.row)
+    classes = multiclass_data(rows, is_relevant.astype(np.int32), 2, bias=True)
+    cost = tabulate(ZeroOne(), classes, (0, 1))
+    task = Task(classes, cost, n_samples, 0.5 * weight[samples.query] / counts)
     # Two classes have a vector each, opposite at the optimum: half the norm, so half the C.
-    machine = MulticlassSVM(
-        C=0.5 * C, tol=SVM_TOL, max_iter=SVM_PASSES, n_jobs=n_jobs, random_state=0
-    )
+    problem = task.problem(MarginRescaling(), lam_from_C(0.5 * C, n_samples), n_jobs)
+    rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(
-            _take(_matrix(data), samples.row),
-            is_relevant.astype(np.int64),
-            sample_weight=0.5 * weight[samples.query] / counts,
-        )
-    first, second = np.column_stack([machine.coef_, machine.intercept_])
-    return np.asarray(second - first)
+        result, _ = run(problem, SDCA(), rng=rng, tol=SVM_TOL, max_iter=SVM_PASSES)
+    first, second = result.w.reshape(-1, 2).T
+    return np.ascontiguousarray(second - first)
 
 
 def _matrix(data: RankingData) -> Any:

@@ -1,0 +1,319 @@
+"""The cache of compiled code on disk, which is never stale.
+
+numba's own cache compares only the file of the cached function. Our functions are compiled
+together with what they call: other kernels, and the implementations that a NamedTuple type
+selects, ours or a user's. So every entry here carries a stamp of all that source, and is ignored
+when the stamp differs.
+
+There is no index file. An entry is one file whose name holds a hash of the signature and of the
+compiler's settings, and whose first line is the stamp. Hence nothing of a user's package is read
+unless that very type is asked for, two processes that save at once cannot mix up their entries,
+and a changed source overwrites its old entry.
+
+An entry is code that will run, so it is read only if nobody else can have written it, see
+_trust.py: where the folder beside the source is open to others, or belongs to somebody else, the
+user's own folder for caches is taken, and where that is no better nothing is read or written.
+
+What cannot be traced is compiled without the cache: functions and types entered at a prompt, types
+defined in a script's ``__main__`` or within a function, arguments other than numbers, strings,
+arrays, random generators and tuples of them, and source edited since this process started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import glob
+import hashlib
+import os
+import pickle
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+
+from maxmargin.core.trust import (
+    UntrustedError,
+    open_trusted,
+    user_folder,
+    why_untrusted,
+    write_trusted,
+)
+
+# Private names: should they move, `attach_cache` warns and nothing is cached.
+try:
+    from numba.core import caching
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache
+    from numba.core.serialize import dumps
+    from numba.core.sigutils import normalize_signature
+
+    InTreeCacheLocator: Any = getattr(caching, "InTreeCacheLocator", None)
+    if InTreeCacheLocator is None:  # numba 0.61
+        InTreeCacheLocator = caching._InTreeCacheLocator
+except (ImportError, AttributeError):
+    CompileResultCacheImpl = FunctionCache = InTreeCacheLocator = object
+
+__all__ = ["add_source", "attach_cache"]
+
+_PACKAGE = Path(__file__).resolve().parents[__name__.count(".") - 1]
+# What stands above all that is compiled. Nothing below imports it, so that nothing compiled below
+# can be written there. Every other room and module is stamped, a new one too. (Kernels up there are
+# stamped as a user's are: with all that is loaded of their package.)
+_ABOVE = (
+    "__init__.py", "__main__.py", "cli", "datasets", "estimators", "inputs", "io", "look",
+    "metrics", "persistence", "plots", "tags", "testing", "training",
+)  # fmt: skip
+_BESIDE = "__pycache__"
+_ADDED: dict[type, set[str]] = {}
+# A file changed after this moment may not be what this process runs, so that its hash says nothing.
+_STARTED = time.time()
+_WARNED = threading.Event()
+
+
+def add_source(cls: type, function: Callable[..., Any]) -> None:
+    """Tell the cache that code compiled for `cls` is also written in the file of `function`.
+
+    Needed once for each implementation registered for a NamedTuple type, since it may live in
+    another package than the type.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from maxmargin.core.cache import add_source
+    >>> class Points(NamedTuple):
+    ...     x: float
+    >>> def norm(points):
+    ...     return abs(points.x)
+    >>> add_source(Points, norm)
+    """
+    _ADDED.setdefault(cls, set()).add(function.__module__)
+
+
+class _UntraceableError(Exception):
+    """The source of something in the signature cannot be found or trusted."""
+
+
+class _Locator(InTreeCacheLocator):  # type: ignore[misc]
+    """Chooses the folder of a function's entries: one that only root and we can write to.
+
+    NUMBA_CACHE_DIR if it is set, else __pycache__ beside the source, else the user's own folder.
+    """
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        locator = cls(py_func, py_file)
+        subfolder = cls.get_suitable_cache_subpath(py_file)
+        own = user_folder()
+        folders = [] if own is None else [os.path.join(own, "maxmargin", subfolder)]
+        if numba.config.CACHE_DIR:
+            folders = [os.path.join(numba.config.CACHE_DIR, subfolder)]
+        else:
+            folders.insert(0, os.path.join(os.path.dirname(os.path.abspath(py_file)), _BESIDE))
+        reasons = [] if own is not None else ["the user has no folder for caches"]
+        for folder in folders:
+            reason = why_untrusted(folder)
+            if reason is not None:
+                reasons.append(reason)
+                continue
+            locator._cache_path = folder
+            with contextlib.suppress(OSError):
+                os.makedirs(folder, mode=0o755, exist_ok=True)
+                locator.ensure_cache_path()  # tries to write there
+                return locator
+        if reasons:
+            raise UntrustedError("; ".join(reasons))
+        return None
+
+
+class _Parts(CompileResultCacheImpl):  # type: ignore[misc, valid-type]
+    _locator_classes = [_Locator]
+
+
+class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
+    """numba's cache of one function, entries keyed by signature and stamped by source.
+
+    The base class turns a compile result into a picklable one and back.
+    """
+
+    _impl_class = _Parts
+
+    def __init__(self, function: Callable[..., Any], options: str) -> None:
+        super().__init__(function)
+        self._options = options
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        try:
+            path, stamp = self._entry(sig, target_context.codegen())
+            with open_trusted(path) as file:
+                if file.readline() != stamp:
+                    return None
+                # Nobody but root and us can have written it.
+                payload = pickle.load(file)  # noqa: S301
+            result = self._impl.rebuild(target_context, payload)
+        except (_UntraceableError, OSError):  # OSError: not there yet
+            return None
+        except UntrustedError as error:
+            return _warn_once("trusted", error)
+        except Exception as error:
+            return _warn_once("read", error)
+        return result if tuple(result.signature.args) == _arguments(sig)[0] else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            if self._impl.check_cachable(data):
+                path, stamp = self._entry(sig, data.codegen)
+                write_trusted(path, stamp + dumps(self._impl.reduce(data)))
+        except (_UntraceableError, OSError):  # OSError: a full disk, a folder made read-only
+            pass
+        except UntrustedError as error:
+            _warn_once("trusted", error)
+        except Exception as error:
+            _warn_once("written", error)
+
+    def flush(self) -> None:
+        for path in glob.glob(glob.escape(self._base) + ".*.nbc"):
+            Path(path).unlink(missing_ok=True)
+
+    @property
+    def _base(self) -> str:
+        return os.path.join(self._cache_path, self._impl.filename_base)
+
+    def _entry(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
+        """Return the file of a signature and the first line it must have."""
+        arguments, return_type = _arguments(sig)
+        classes: set[type] = set()
+        described = [_describe(t, classes) for t in arguments]
+        if return_type is not None:
+            described.append(_describe(return_type, classes))
+        config = numba.config
+        settings = (bool(config.BOUNDSCHECK), str(config.OPT), bool(config.DEBUGINFO_DEFAULT))
+        # The rest of numba's key: the processor, the function's bytecode and closure.
+        machine = self._index_key(None, codegen)[1:]
+        key = _digest(repr((described, settings, self._options, machine)))[:24]
+        return f"{self._base}.{key}.nbc", _stamp(self._py_func.__module__, classes)
+
+
+def attach_cache(dispatcher: Any, options: str) -> None:
+    """Let a compiled function look for its code on disk, and leave it there."""
+    function = dispatcher.py_func
+    if not os.path.exists(function.__code__.co_filename):
+        return  # entered at a prompt
+    try:
+        cache = _StampedCache(function, options)
+        if not hasattr(dispatcher, "_cache"):
+            raise AttributeError("numba's dispatcher has no _cache")
+        dispatcher._cache = cache
+    except (RuntimeError, OSError):
+        pass  # no folder to write to: numba's own cache=True would fail here
+    except UntrustedError as error:
+        _warn_once("trusted", error)
+    except Exception as error:
+        _warn_once("opened", error)
+
+
+def _warn_once(verb: str, error: Exception) -> None:
+    if not _WARNED.is_set():
+        _WARNED.set()
+        message = f"The cache of compiled code could not be {verb}; compiling anew ({error!r})."
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def _arguments(sig: Any) -> tuple[tuple[Any, ...], Any]:
+    arguments, return_type = normalize_signature(sig)
+    return tuple(arguments), return_type
+
+
+_SCALARS = (types.Number, types.Boolean, types.NoneType, types.UnicodeType, types.StringLiteral)
+_LEAVES = (*_SCALARS, types.NumPyRandomGeneratorType)
+
+
+def _describe(t: Any, classes: set[type]) -> str:
+    """Spell a numba type, and collect the NamedTuple classes in it, however deep."""
+    if isinstance(t, types.BaseTuple):
+        inner = ", ".join(_describe(item, classes) for item in t.types)
+        if not isinstance(t, types.BaseNamedTuple):
+            return f"({inner},)"
+        cls = t.instance_class
+        if cls.__module__ == "__main__" or _lookup(cls) is not cls:
+            raise _UntraceableError(f"{cls!r} cannot be imported by its name")
+        classes.add(cls)
+        return f"{cls.__module__}:{cls.__qualname__}{cls._fields}({inner})"
+    if isinstance(t, types.Optional):
+        return f"optional({_describe(t.type, classes)})"
+    if type(t) is types.Array:
+        _describe(t.dtype, classes)  # records and the like are refused
+        return str(t.name)
+    if isinstance(t, types.Omitted) and isinstance(t.value, (int, float, str, type(None))):
+        return f"omitted({t.value!r})"
+    if isinstance(t, _LEAVES):
+        return str(t.name)
+    raise _UntraceableError(f"{t} is not followed")
+
+
+def _lookup(cls: type) -> Any:
+    found: Any = sys.modules.get(cls.__module__)
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found
+
+
+def _stamp(module: str, classes: set[type]) -> bytes:
+    """Hash all source that code of `module`, compiled for `classes`, may contain; one line.
+
+    File names without folders, so that an installation may be moved with its cache.
+    """
+    roots = {module}.union(*({cls.__module__} | _ADDED.get(cls, set()) for cls in classes))
+    files = set(_kernel_files())
+    for root in roots:
+        file = getattr(sys.modules.get(root), "__file__", None)
+        if file is None:
+            raise _UntraceableError(f"module {root} has no file")
+        if os.path.realpath(file) not in files:
+            files.update(map(os.path.realpath, _files_around(root, file)))
+    lines = []
+    for file in files:
+        status = os.stat(file)
+        if status.st_mtime > _STARTED:
+            raise _UntraceableError(f"{file} was edited since this process started")
+        lines.append(f"{os.path.basename(file)} {_hash_file(file, status.st_mtime_ns)}")
+    return _digest("\n".join([numba.__version__, *sorted(lines)])).encode() + b"\n"
+
+
+@functools.cache
+def _kernel_files() -> tuple[str, ...]:
+    files = sorted(_PACKAGE.rglob("*.py"))
+    return tuple(str(path) for path in files if path.relative_to(_PACKAGE).parts[0] not in _ABOVE)
+
+
+def _files_around(root: str, file: str) -> Iterator[str]:
+    """Yield the file of a module outside our rooms, and those of the modules it may call.
+
+    That is all loaded modules of its package or, for a lone module, those in its folder; not the
+    script being run, which changes often and whose implementations `add_source` makes known.
+    """
+    yield file
+    top, folder = root.partition(".")[0], os.path.dirname(file)
+    is_package = hasattr(sys.modules.get(top), "__path__")
+    for name, module in list(sys.modules.items()):
+        first, dot, _ = name.partition(".")
+        if first != top if is_package else dot or name == "__main__":
+            continue
+        other = getattr(module, "__file__", None) or ""
+        if other.endswith(".py") and (is_package or os.path.dirname(other) == folder):
+            yield other
+
+
+@functools.cache
+def _hash_file(path: str, mtime_ns: int) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

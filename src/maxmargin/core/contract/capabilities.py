@@ -1,0 +1,77 @@
+"""What examples with a cost offer beside what all of them must: asked here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from maxmargin.core.contract.listed import (
+    add_few,
+    add_listed,
+    few_scores,
+    list_values,
+    listed_norms,
+    n_listed,
+)
+from maxmargin.core.contract.oracles import (
+    constrained,
+    k_best,
+    maximize_within,
+    profile,
+    profile_levels,
+)
+from maxmargin.core.contract.structure import add_parts, mix, parts
+from maxmargin.core.dispatch import generic_with_default, has
+
+#: What a type of data offers if it has all of these functions, and what it offers with a cost.
+BY_DATA: dict[str, tuple[Callable, ...]] = {
+    "parts": (parts, add_parts),
+    "relaxed": (mix,),
+    "listed": (n_listed, listed_norms, few_scores, add_few, add_listed),
+}
+BY_COST: dict[str, tuple[Callable, ...]] = {
+    "listed": (list_values,),
+    "k_best": (k_best,),
+    "constrained": (constrained,),
+    "profile": (profile,),
+    "forbid": (maximize_within,),
+}
+
+
+@generic_with_default
+def capabilities(data, cost):
+    """Return the names of what data with this cost offer, by type and by value. (Python only.)
+
+    ===============  ===============================================================================
+    "weighted"       `maximize`, which all have
+    "k_best"         the k best outputs
+    "constrained"    the best output within an angle
+    "profile"        the best output of every level of the cost, where the cost has levels
+    "forbid"         `maximize_within`
+    "listed"         all outputs can be gone through, see `maxmargin.core.contract.listed`
+    "parts"          an output is a sum of parts; a structure in plain Python has none
+    "relaxed"        outputs are those of a relaxation, so that any mean of two is one
+    ===============  ===============================================================================
+
+    What solvers and searches say in their ``needs`` is held against this, once data are known.
+    """
+    kind, price = type(data), type(cost)
+    found = {"weighted"}
+    for name in BY_DATA.keys() | BY_COST.keys():
+        of_data = all(has(function, kind) for function in BY_DATA.get(name, ()))
+        if of_data and all(has(function, kind, price) for function in BY_COST.get(name, ())):
+            found.add(name)
+    if "profile" in found:
+        try:
+            profile_levels(data, cost)
+        except ValueError:
+            found.remove("profile")
+    return frozenset(found)
+
+
+def name_of(data: Any, cost: Any = None) -> str:
+    """Return how errors call the examples: a user's structure by its own name."""
+    if hasattr(data, "structure"):
+        return type(data.structure).__name__
+    kind = type(data).__name__
+    return kind if cost is None else f"{kind} with {type(cost).__name__}"

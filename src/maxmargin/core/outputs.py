@@ -1,0 +1,27 @@
+"""Outputs as cells of an array: copies and comparisons of as many cells as an output has in use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import output_length
+
+
+@jitable
+def copy_output(data: Any, i: int, source: Any, source_at: int, outputs: Any, at: int) -> None:
+    """Copy an output of example i."""
+    for cell in range(output_length(data, i, source, source_at)):
+        outputs[at + cell] = source[source_at + cell]
+
+
+@jitable
+def is_same_output(data: Any, i: int, left: Any, left_at: int, right: Any, right_at: int) -> bool:
+    """Tell whether two outputs of example i are one."""
+    length = output_length(data, i, left, left_at)
+    if length != output_length(data, i, right, right_at):
+        return False
+    for cell in range(length):
+        if left[left_at + cell] != right[right_at + cell]:
+            return False
+    return True

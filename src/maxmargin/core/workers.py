@@ -1,0 +1,137 @@
+"""Pieces of work on threads: the only place where threads are started.
+
+Pieces are cut by the sizes of the data alone, never by the number of threads, and each is worked on
+by itself; so `n_jobs` never changes a result, nor which error is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+#: Examples a chunk of a batch oracle, fewer where their outputs have many cells. The number of
+#: threads has no say in it.
+CHUNK = 256
+CHUNK_CELLS = 1 << 14
+
+
+def small_chunk(sizes: np.ndarray) -> int:
+    """Return how many examples make a chunk of a batch oracle, where outputs have these sizes."""
+    mean_size = max(int(sizes.sum()) // max(len(sizes), 1), 1)
+    return min(max(CHUNK_CELLS // mean_size, 1), CHUNK)
+
+
+def cut(n: int, step: int) -> list[tuple[int, int]]:
+    """Return the chunks (first, last) of `step` out of n examples; the last one may be shorter.
+
+    Examples
+    --------
+    >>> cut(5, 2)
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    return [(first, min(first + step, n)) for first in range(0, n, step)]
+
+
+class Workers:
+    """`n_jobs` threads, the caller's among them; the others are started at the first use.
+
+    A pickled copy starts threads of its own. As a context, `Workers` ends its threads at the end.
+
+    Parameters
+    ----------
+    n_jobs : int >= 1
+
+    Examples
+    --------
+    >>> with Workers(2) as workers:
+    ...     workers.share(4, lambda piece, worker: piece * piece)
+    [0, 1, 4, 9]
+    """
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = int(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def share(
+        self,
+        n_pieces: int,
+        work: Callable[[int, int], Any],
+        pause: Callable[[], None] | None = None,
+    ) -> list[Any]:
+        """Return work(piece, worker) of every piece, in order.
+
+        Parameters
+        ----------
+        n_pieces : int
+        work : function of the number of the piece and that of the worker, below `n_workers`
+            Two pieces with the same worker are never worked on at once.
+        pause : function that the caller's thread, worker 0, calls before each of its pieces, or
+            None. What it raises ends the batch.
+
+        Raises
+        ------
+        Exception
+            Of the pieces that failed, what the first one raised.
+        """
+        n_workers = self.n_workers(n_pieces)
+        results: list[Any] = [None] * n_pieces
+        failed: dict[int, Exception] = {}
+        # Whoever is free takes the next piece, so that the pieces before one that failed have all
+        # been taken, and the first one to fail is that of a single thread.
+        places = iter(range(n_pieces))
+
+        def serve(worker: int) -> None:
+            for place in places:
+                try:
+                    if worker == 0 and pause is not None:
+                        pause()
+                    results[place] = work(place, worker)
+                except Exception as error:
+                    failed[place] = error
+                    _empty(places)
+
+        helpers = [self._threads().submit(serve, k) for k in range(1, n_workers)]
+        try:
+            serve(0)
+        finally:
+            # After an interrupt nobody takes another piece, and nobody is left working with what
+            # the next batch will use.
+            _empty(places)
+            wait(helpers)
+        for helper in helpers:
+            helper.result()
+        if failed:
+            try:
+                raise failed[min(failed)]
+            finally:
+                failed.clear()  # else the error holds the frames that hold it
+        return results
+
+    def n_workers(self, n_pieces: int) -> int:
+        """Return how many threads work on so many pieces."""
+        return max(min(self.n_jobs, n_pieces), 1)
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """Return the threads beside the caller's, kept from batch to batch."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(max(self.n_jobs - 1, 1))
+        return self._pool
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"n_jobs": self.n_jobs, "_pool": None}
+
+
+def _empty(places: Iterator[int]) -> None:
+    for _ in places:
+        pass

@@ -1,0 +1,177 @@
+"""From the hull to the best output of all: by a profile, by lists of best outputs, or by branches.
+
+The hull search ends on an edge where an output under the hull may be better than all corners. The
+kinds of search differ in how they go on from there.
+"""
+
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
+from __future__ import annotations
+
+import math
+
+from maxmargin.core.contract import (
+    generic,
+    implements,
+    k_best,
+    margin_error,
+    output_cost,
+    output_size,
+    profile_output,
+    profile_up_to,
+    shift,
+)
+from maxmargin.core.outputs import copy_output
+from maxmargin.search.hull.branch import Branching
+from maxmargin.search.hull.points import (
+    ORDER,
+    TILT,
+    TOP,
+    best_below,
+    best_level,
+    contour_tilt,
+    highest_level,
+    is_settled,
+    lowest_line,
+    rank,
+)
+from maxmargin.search.hull.rooms import (
+    BEST,
+    COUNTS,
+    MOST_LISTS,
+    N_LINES,
+    N_POINTS,
+    HullSearch,
+    HullThenBranch,
+    HullThenList,
+    HullThenProfile,
+)
+
+#: With no more levels than this a whole profile is no dearer than a query and a part of one.
+FEW_LEVELS = 20
+
+#: How many best outputs are asked for at first.
+FIRST_K = 4
+
+
+@generic
+def go_on(search, problem, i, desk, most, h, g):
+    """Look for an output better than the best one known, where none exceeds psi(h, g).
+
+    Returns whether one was written, at the next free place of the room's labels; whether that, or
+    the best one known, is the best of all; and a point whose psi no output exceeds. ``most`` is the
+    largest cost. A fallback that needs nothing of what the hull search has found may note in
+    ``search.core.luck`` that it is to be called at once the next time.
+    """
+
+
+@implements(go_on, HullSearch)
+def _stop(search, problem, i, desk, most, h, g):
+    return False, False, h, g
+
+
+@implements(go_on, HullThenProfile)
+def _take_best_level(search, problem, i, desk, most, h, g):
+    data, cost, theta, room = problem.data, problem.cost, desk.theta, desk.search_room
+    own, levels_h, levels_g = room.more.own, room.more.h, room.more.g
+    top = room.points[ORDER, room.ints[COUNTS, BEST]]
+    step, n_lines = search.core.steps[i], room.ints[COUNTS, N_LINES]
+    limit = math.inf
+    if n_lines > 0 and step > 0.0:
+        limit = highest_level(problem.surrogate, room.lines, n_lines, step, most, top)
+    n_levels = profile_up_to(data, cost, i, theta, desk.room, own, limit, levels_h, levels_g)
+    desk.calls[0] += 1
+    best = -1
+    for level in range(n_levels):
+        if levels_h[level] > -math.inf:
+            order = rank(problem.surrogate, levels_h[level], levels_g[level])
+            if order > top:
+                top = order
+                best = level
+    # Near the optimum most outputs of an example have psi around 0, and the hull search always ends
+    # on an edge from the true output, so that it is worth a trial only now and then. But where
+    # levels are many, its lines spare the profile most of them.
+    luck = search.core.luck
+    if luck[i, 1] > 0:
+        luck[i, 1] -= 1
+    elif search.core.recall.is_warm and most <= max(2.0 * limit, FEW_LEVELS * step):
+        # In a row: none, 1, 2, 4, 8, 8, ...
+        luck[i, 0] = min(luck[i, 0] + 1, 5)
+        luck[i, 1] = (1 << luck[i, 0]) // 4
+    if best >= 0:
+        at = room.ints[COUNTS, N_POINTS] * room.stride
+        profile_output(data, cost, i, theta, desk.room, own, best, room.labels, at)
+    return best >= 0, True, h, g
+
+
+@implements(go_on, HullThenBranch)
+def _take_best_branch(search, problem, i, desk, most, h, g):
+    room = desk.search_room
+    n_points = room.ints[COUNTS, N_POINTS]
+    branching = Branching(problem, i, desk, room.points, n_points, room.labels)
+    is_best, h, g = branching.run(contour_tilt(problem.surrogate, h, g), search.max_branches)
+    is_written = branching.best >= n_points
+    if is_written:
+        room.labels[n_points * room.stride] = branching.outputs[branching.best]
+    return is_written, is_best, h, g
+
+
+@implements(go_on, HullThenList)
+def _take_best_listed(search, problem, i, desk, most, h, g):
+    """List outputs from above at the tilts where the bound is, until it is no better than the best.
+
+    All outputs that are not listed lie below the last one of the list.
+    """
+    data, cost, theta, surrogate = problem.data, problem.cost, desk.theta, problem.surrogate
+    room = desk.search_room
+    own, listed = room.more.own, room.more.listed
+    lines, n_lines = room.lines, room.ints[COUNTS, N_LINES]
+    size, at = output_size(data, i), room.ints[COUNTS, N_POINTS] * room.stride
+    top = room.points[ORDER, room.ints[COUNTS, BEST]]
+    step = search.core.steps[i]
+    is_unviolated = room.ints[COUNTS, BEST] == 0
+    is_written = False
+    k = min(FIRST_K, search.max_k)
+    excess = math.inf
+    for _ in range(0 if search.core.is_ratio else MOST_LISTS):
+        at_g = best_below(surrogate, lines, n_lines, most)
+        lam = contour_tilt(surrogate, lowest_line(lines, n_lines, at_g), at_g)
+        if is_unviolated:
+            # Most likely nothing is: then the largest h beside that of the true output says so.
+            lam = 0.0
+            is_unviolated = False
+        score_scale = 0.0 if lam == math.inf else 1.0
+        cost_scale = 1.0 if lam == math.inf else lam
+        n_listed = k_best(
+            data, cost, i, theta, desk.room, score_scale, cost_scale, k, own, listed, 0
+        )
+        desk.calls[0] += 1
+        line = math.inf
+        for place in range(0, n_listed * size, size):
+            h = margin_error(data, i, theta, listed, place) + shift(data, cost, i, listed, place)
+            g = output_cost(data, cost, i, listed, place)
+            line = score_scale * h + cost_scale * g
+            order = rank(surrogate, h, g)
+            if order > top:
+                top = order
+                is_written = True
+                copy_output(data, i, listed, place, room.labels, at)
+        if n_listed < k:
+            return is_written, True, h, g  # there are no others
+        lines[TILT, n_lines] = lam
+        lines[TOP, n_lines] = line
+        n_lines += 1
+        most = min(most, line) if lam == math.inf else most
+        if step > 0.0:
+            g = best_level(surrogate, lines, n_lines, step, 0.0, most)
+        else:
+            g = best_below(surrogate, lines, n_lines, most)
+        h = lowest_line(lines, n_lines, g)
+        if is_settled(surrogate, top, h, g):
+            return is_written, True, h, g
+        left = rank(surrogate, h, g) - top
+        if k == search.max_k and left > 0.9 * excess:
+            break
+        excess = left
+        k = min(2 * k, search.max_k)
+    return is_written, False, h, g

@@ -1,0 +1,72 @@
+"""What searches remember of each example: the true output, and a few outputs of the last pass."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import output_sizes, truths
+from maxmargin.core.outputs import copy_output, is_same_output
+
+#: Bytes that remembered outputs may take, and how many an example are kept whatever they take.
+MOST_BYTES, FEWEST_SLOTS = 1 << 28, 3
+
+
+class Recall(NamedTuple):
+    """The true outputs, and a few outputs an example that the last search has left behind.
+
+    Scored anew under the weights of the day, which costs no call of an oracle, these are where the
+    next search starts. Slot k of example i begins at cell ``k * n_cells + starts[i]``.
+    """
+
+    truths: Any  # (n_cells,), those of the data
+    starts: Any  # (n_examples,) int64
+    labels: Any  # (n_slots * n_cells,), like truths
+    counts: Any  # (n_examples,) int64: slots in use
+    numbers: Any  # (n_examples,): one number, of the search's choice
+    n_cells: int
+    n_slots: int
+    is_warm: int
+
+
+def recall(data: Any, n_slots: int, warm: bool) -> Recall:
+    """Return room to remember up to n_slots outputs an example; none if not ``warm``.
+
+    Fewer where they would take more than `MOST_BYTES`, but not fewer than `FEWEST_SLOTS`.
+    """
+    sizes = np.asarray(output_sizes(data), dtype=np.int64)
+    cells = truths(data)
+    n_slots = max(min(n_slots, FEWEST_SLOTS), min(n_slots, MOST_BYTES // max(cells.nbytes, 1)))
+    return Recall(
+        cells,
+        np.cumsum(sizes) - sizes,
+        np.zeros(n_slots * len(cells) if warm else 0, dtype=cells.dtype),
+        np.zeros(len(sizes), dtype=np.int64),
+        np.zeros(len(sizes)),
+        len(cells),
+        n_slots,
+        int(warm),
+    )
+
+
+def remembered(kept: Recall) -> dict[str, Any]:
+    """Return the arrays of a memory, by name: zeros forget everything."""
+    return {"labels": kept.labels, "counts": kept.counts, "numbers": kept.numbers}
+
+
+@jitable
+def remember(data: Any, kept: Any, i: int, outputs: Any, at: int) -> None:
+    """Put an output first among those remembered, in place of itself or of the oldest."""
+    start, last = kept.starts[i], kept.counts[i]
+    for k in range(kept.counts[i]):
+        if is_same_output(data, i, outputs, at, kept.labels, k * kept.n_cells + start):
+            last = k
+            break
+    last = min(last, kept.n_slots - 1)
+    for k in range(last, 0, -1):
+        to = k * kept.n_cells + start
+        copy_output(data, i, kept.labels, to - kept.n_cells, kept.labels, to)
+    copy_output(data, i, outputs, at, kept.labels, start)
+    kept.counts[i] = max(kept.counts[i], last + 1)

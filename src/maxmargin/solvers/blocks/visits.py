@@ -1,0 +1,122 @@
+"""A pass over the blocks: each is asked for a new plane, or not, and improved."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import add_difference, find, margin_error, potentials
+from maxmargin.solvers.blocks.arena import (
+    ALPHA,
+    AT,
+    IDLE,
+    OFFSET,
+    SLOPE,
+    Blocks,
+    add_plane,
+    capacity,
+)
+from maxmargin.solvers.blocks.steps import bend_planes, pairwise_steps, plain_step
+
+# How a block moves: one Frank-Wolfe step, one pairwise step, or until its planes agree.
+PLAIN, PAIRWISE, ACTIVE = 0, 1, 2
+
+
+class Bench(NamedTuple):
+    """Room for the planes of the block in hand."""
+
+    alpha: Any
+    slope: Any
+    value: Any
+    change: Any
+    h: Any
+
+
+def bench_for(blocks: Blocks) -> Bench:
+    """Return room for the planes of any one block."""
+    largest = int(capacity(blocks).max())
+    return Bench(*(np.zeros(largest) for _ in Bench._fields))
+
+
+@jitable
+def visit_blocks(
+    problem: Any,
+    order: Any,
+    first: int,
+    last: int,
+    inv_lam_n: float,
+    kind: int,
+    max_steps: int,
+    ask: bool,
+    bends: bool,
+    w: Any,
+    blocks: Any,
+    bench: Any,
+    desk: Any,
+    total: float,
+) -> float:
+    """Improve the blocks order[first:last], one after the other; add up their gaps.
+
+    Returns ``total``, the sum so far, with theirs. The gap of a block, times n, before its step is
+    s_i (max psi - sum_p alpha_p value_p). With ``ask`` the oracle is called and its plane added;
+    without, only the planes at hand are used, and the gap is that over them. With ``bends``, where
+    psi is not affine in h, planes are turned too.
+    """
+    for visit in range(first, last):
+        i = order[visit]
+        weight = problem.weight[i]
+        factor = weight * inv_lam_n
+        potentials(problem.data, i, w, 1.0, desk.theta)
+        corner = -1
+        top = 0.0
+        if ask:
+            top, slope, h, _ = find(problem.search, problem, i, desk, desk.y, 0)
+            if top > 0.0:
+                corner = add_plane(problem, i, slope, top - slope * h, blocks, desk)
+
+        start, count = blocks.start[i], blocks.count[i]
+        alpha, slopes = bench.alpha, bench.slope
+        mean = 0.0
+        best = 0
+        for p in range(count):
+            at = blocks.spans[start + p, AT]
+            h = margin_error(problem.data, i, desk.theta, blocks.outputs, at)
+            alpha[p] = blocks.planes[start + p, ALPHA]
+            slopes[p] = blocks.planes[start + p, SLOPE]
+            bench.h[p] = h
+            bench.value[p] = blocks.planes[start + p, OFFSET] + slopes[p] * h
+            bench.change[p] = 0.0
+            mean += alpha[p] * bench.value[p]
+            if bench.value[p] > bench.value[best]:
+                best = p
+        if corner < 0:
+            corner = best
+            top = bench.value[corner]
+        gap = max(weight * (top - mean), 0.0)
+        total += gap
+        if ask:
+            blocks.gap[i] = gap
+
+        room = blocks.start[i + 1] - start
+        gram = blocks.gram[blocks.square[i] : blocks.square[i + 1]].reshape((room, room))
+        if bends:
+            bend_planes(problem, i, factor, gram, w, blocks, bench)
+        if kind == PLAIN:
+            plain_step(gram, count, factor, corner, alpha, slopes, bench.value, bench.change)
+        else:
+            n_steps = 1 if kind == PAIRWISE else max_steps
+            pairwise_steps(
+                gram, count, factor, corner, n_steps, alpha, slopes, bench.value, bench.change
+            )
+
+        for p in range(count):
+            row = start + p
+            if bench.change[p] != 0.0:
+                scale = factor * bench.change[p] * slopes[p]
+                at = blocks.spans[row, AT]
+                add_difference(problem.data, i, blocks.outputs, at, scale, w)
+                blocks.planes[row, ALPHA] = alpha[p]
+            blocks.planes[row, IDLE] = 0.0 if alpha[p] > 0.0 else blocks.planes[row, IDLE] + 1.0
+    return total

@@ -1,0 +1,306 @@
+"""Pass after pass of a solver: looks at the primal, callbacks, snapshots, and why it ended."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from maxmargin.core.news import CompileWatch
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.contract import Progress, Solver, State, check_finite
+from maxmargin.solvers.events import Callback, Iteration, Snapshot
+from maxmargin.solvers.restore.snapshot import restore
+from maxmargin.solvers.result import Record, Result, relative
+from maxmargin.solvers.stopping import NUMBERS, Tally, judge
+
+
+class _TimeIsUpError(Exception):
+    """Raised between two compiled calls when the time budget is spent."""
+
+
+class Loop:
+    """One run: what it is given, how far it is, and the best that it knows."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: Solver,
+        rng: np.random.Generator,
+        tol: float,
+        validate: Callable[[np.ndarray], float] | None,
+        measure: str,
+    ) -> None:
+        self.problem = problem
+        self.solver = solver
+        self.rng = rng
+        self.tol = tol
+        self.validate = validate
+        self.measure = measure
+        self.is_best = False
+        self.tally = Tally()
+        self.compiling = CompileWatch()
+        self.n_passes = 0
+        self.seconds_before = 0.0
+        self.calls_before = 0
+
+    def begin(self, state: State | None, w: np.ndarray | None, snapshot: Snapshot | None) -> None:
+        """Take up a state or a snapshot, or let the solver start, at w if given."""
+        self.started = time.perf_counter()
+        self.problem.n_oracle_calls = 0
+        self.problem.forget()
+        if snapshot is not None:
+            self._restore(snapshot)
+        else:
+            self.state = self.solver.start(self.problem, w) if state is None else state
+
+    @property
+    def seconds(self) -> float:
+        """Seconds so far, those of earlier runs included."""
+        return self.seconds_before + self.seconds_here
+
+    @property
+    def seconds_here(self) -> float:
+        """Seconds of this run; compiling is none of its work, and left out."""
+        return time.perf_counter() - self.started - self.compiling.total
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the oracle so far, those of earlier runs included."""
+        return self.calls_before + self.problem.n_oracle_calls
+
+    def repeat(
+        self,
+        max_iter: int,
+        time_budget: float | None,
+        callbacks: list[Callback],
+        patience: int | None,
+    ) -> str:
+        """Make passes until there is a reason to stop; return it."""
+        if self.ended:  # resumed from the last pass of a run that was over
+            return self.ended
+
+        def look_at_clock() -> None:
+            if time_budget is not None and self.seconds_here >= time_budget:
+                raise _TimeIsUpError
+
+        self.problem.watch = look_at_clock
+        try:
+            while self.n_passes < max_iter:
+                progress = self.solver.advance(self.problem, self.state, self.rng)
+                self.n_passes += 1
+                check_finite(self.state.w, self.solver.name, self.n_passes)
+                primal = self._look(progress)
+                known = math.isfinite(primal)
+                reached = self._judge() if known else ""
+                score = self._validate()
+                converged = progress.is_finished or reached == "converged"
+                record = Record(
+                    self.n_passes,
+                    self.tally.primal if known else math.nan,
+                    self.tally.dual if math.isfinite(self.tally.dual) else math.nan,
+                    self.tally.gap if known else math.nan,
+                    self.oracle_calls,
+                    self.seconds,
+                    score,
+                )
+                self.tally.history.append(record)
+                if converged:
+                    self.ended = "converged"
+                elif known and self.tally.is_at_bound():
+                    self.ended = "oracle_bound"
+                elif reached:
+                    self.ended = reached
+                elif patience is not None and self.tally.since_validation >= patience:
+                    self.ended = "patience"
+                event = Iteration(
+                    record,
+                    progress.gap_estimate,
+                    self.state.w,
+                    self.snapshot,
+                    self.measure,
+                    self.is_best,
+                )
+                stop = [callback(event) for callback in callbacks]
+                if converged:
+                    return "converged"
+                if any(stop):
+                    return "interrupted"
+                if self.ended:
+                    return self.ended
+                if time_budget is not None and self.seconds_here >= time_budget:
+                    return "time_budget"
+        except KeyboardInterrupt:
+            self.was_interrupted = True
+            self.problem.watch = None
+            if not self.problem.is_compiled:
+                self.solver.repair(self.problem, self.state)
+            return "interrupted"
+        except _TimeIsUpError:
+            return "time_budget"
+        finally:
+            self.problem.watch = None
+        return "max_iter"
+
+    def tell_end(self, callbacks: list[Callback]) -> None:
+        """Tell callbacks that want to know it that the passes are over."""
+        try:
+            for callback in callbacks:
+                if hasattr(callback, "end"):
+                    callback.end()
+        except KeyboardInterrupt:  # asked twice: what they have not done stays undone
+            self.was_interrupted = True
+
+    #: Whether Ctrl-C ended the run.
+    was_interrupted = False
+
+    #: Why the run is over, known before callbacks are told of its last pass.
+    ended = ""
+
+    def _judge(self) -> str:
+        def sharpen() -> tuple[float, float]:
+            return self.solver.sharpen(self.problem, self.state)
+
+        return judge(self.tally, self.tol, self.n_passes, sharpen)
+
+    def _look(self, progress: Progress) -> float:
+        """Take in what the pass found out; return the primal if it is known at this pass."""
+        tally = self.tally
+        if math.isfinite(progress.dual):
+            self._bound(progress.dual)
+        if progress.w is not None and math.isfinite(progress.primal):
+            self._offer(progress.w, progress.primal, progress.excess)
+            tally.compare(progress.primal - progress.excess, progress.excess, self.tol)
+            return progress.primal
+        if not self.solver.minimizes or not self._is_worth_checking(progress):
+            return math.nan
+        primal = self._certify()
+        if progress.gap_estimate > 0.0 and math.isfinite(tally.gap):
+            tally.ratio = min(max(tally.gap / progress.gap_estimate, 0.1), 1.5)
+        return primal
+
+    def _is_worth_checking(self, progress: Progress) -> bool:
+        if self.n_passes >= self.tally.next_check:
+            return True
+        expected = self.tally.ratio * progress.gap_estimate
+        return expected <= self.tol * abs(self.tally.dual + expected)
+
+    def _certify(self) -> float:
+        """Compute the primal of the solver's iterates; return the lowest."""
+        lowest = found = math.inf
+        missing = 0.0
+        for w, dual in self.solver.iterates(self.problem, self.state):
+            primal, excess = self.solver.assess(self.problem, w)
+            lowest, found = min(lowest, primal), min(found, primal - excess)
+            missing = max(missing, excess)
+            self._offer(w, primal, excess)
+            if math.isfinite(dual):
+                self._bound(dual)
+        self.tally.compare(found, missing, self.tol)
+        # A certificate costs about half a pass: look at passes 1, 2, ..., 8, 10, 12, 15, ... and
+        # when the running sum says so.
+        self.tally.next_check = self.n_passes + max(1, self.n_passes // 4)
+        return lowest
+
+    def _offer(self, w: np.ndarray, primal: float, excess: float) -> None:
+        self.tally.offer(w, primal, excess, self._rounding(w, primal))
+
+    def _rounding(self, w: np.ndarray, primal: float) -> float:
+        return self.problem.precision.of_primal(self.problem.length(w), primal)
+
+    def _bound(self, dual: float) -> None:
+        self.tally.bound(dual, self.solver.dual_rounding(self.problem, self.state, dual))
+
+    def _validate(self) -> float:
+        if self.validate is None:
+            return math.nan
+        w = self.solver.iterates(self.problem, self.state)[0][0]
+        score = float(self.validate(w))
+        self.is_best = self.tally.note_score(score)
+        if self.is_best:
+            self.w_validated = w.copy()
+        return score
+
+    w_validated: np.ndarray | None = None
+
+    def finish(self, status: str, patience: int | None) -> Result:
+        """Return the best weights with what is known of them, after a last look where it pays."""
+        tally = self.tally
+        try:
+            if patience is not None and self.w_validated is not None:
+                tally.w = self.w_validated
+                tally.primal = math.nan
+                if self.solver.minimizes:
+                    tally.primal, tally.excess = self.solver.assess(self.problem, tally.w)
+                    tally.primal_rounding = self._rounding(tally.w, tally.primal)
+                is_above = relative(tally.gap, tally.primal) > self.tol
+                if status in ("converged", "rounding") and is_above:
+                    status = "patience"  # the weights that scored best are not those that converged
+            elif not self.solver.minimizes:
+                tally.w, tally.primal = (
+                    self.solver.iterates(self.problem, self.state)[0][0],
+                    math.nan,
+                )
+            elif status not in ("converged", "oracle_bound", "rounding"):
+                self._certify()
+                # The last look may be better than the last one that the run went by.
+                is_within = relative(tally.gap, tally.primal) <= self.tol
+                if is_within and status in ("max_iter", "time_budget"):
+                    status = "converged"
+        except KeyboardInterrupt:  # asked twice: no last look
+            status, self.was_interrupted = "interrupted", True
+        if tally.w is None:
+            tally.w, tally.primal = self.state.w, math.nan
+        return Result(
+            w=tally.w.copy(),
+            primal=tally.primal,
+            dual=tally.dual if math.isfinite(tally.dual) else math.nan,
+            gap=tally.gap,
+            status=status,
+            n_iter=self.n_passes,
+            n_oracle_calls=self.oracle_calls,
+            seconds=self.seconds,
+            history=tally.history,
+            solver=self.solver.name,
+            search_gap=tally.excess,
+            rounding=tally.rounding if math.isfinite(tally.gap) else 0.0,
+            objective=self.solver.objective(self.problem),
+            is_convex=self.problem.is_convex,
+            validation_measure=self.measure,
+        )
+
+    def snapshot(self) -> Snapshot:
+        """Return all that another run needs to go on from here."""
+        tally = self.tally
+        meta = {
+            "solver": self.solver.name,
+            "n_passes": self.n_passes,
+            "ended": self.ended,
+            "seconds": self.seconds,
+            "oracle_calls": self.oracle_calls,
+            "lam": self.problem.lam,
+            "rng": self.rng.bit_generator.state,
+            "tally": {name: getattr(tally, name) for name in NUMBERS},
+            "history": [dict(vars(record)) for record in tally.history],
+        }
+        arrays = {f"state.{name}": array for name, array in self.state.arrays().items()}
+        arrays |= {f"memory.{name}": array for name, array in self.problem.memory().items()}
+        if tally.w is not None:
+            arrays["best.w"] = tally.w
+        if self.w_validated is not None:
+            arrays["validated.w"] = self.w_validated
+        return Snapshot(meta, arrays)
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        found = restore(self.problem, self.solver, self.rng, self.tol, snapshot)
+        self.state = found.state
+        self.n_passes = found.n_passes
+        self.ended = found.ended
+        self.seconds_before = found.seconds
+        self.calls_before = found.oracle_calls
+        self.rng.bit_generator.state = found.rng
+        self.tally = Tally(**found.tally, history=found.history)
+        self.tally.w = found.best_w
+        self.w_validated = found.validated_w

@@ -1,0 +1,137 @@
+"""The best that a run knows so far, and whether that is enough to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.solvers.result import Record, relative
+
+#: Rounding decides where it may be as much as one in so many of the gap that is asked for.
+CLOSE = 1e3
+#: A gap within `CLOSE` of its rounding is at the limit if it has not fallen for so many passes.
+MOST_STALLED = 20
+#: Where the primal itself is that small the optimum may be 0, which can be met exactly: longer.
+MOST_STALLED_AT_0 = 250
+
+#: What a snapshot keeps of a tally, besides weights and history.
+NUMBERS = (
+    "primal", "dual", "excess", "primal_rounding", "dual_rounding", "n_at_bound", "validation",
+    "since_validation", "next_check", "ratio",
+)  # fmt: skip
+
+
+@dataclass
+class Tally:
+    """The best that is known so far."""
+
+    primal: float = math.inf
+    dual: float = -math.inf
+    w: np.ndarray | None = None
+    #: How far rounding can have moved primal and dual.
+    primal_rounding: float = 0.0
+    dual_rounding: float = 0.0
+    #: How much of the primal is a bound of the search only.
+    excess: float = 0.0
+    #: Looks in a row at which the solver was done with all that the search finds.
+    n_at_bound: int = 0
+    validation: float = -math.inf
+    since_validation: int = 0
+    next_check: int = 1
+    #: Certified gap over the running sum, when last both were known.
+    ratio: float = 1.0
+    history: list[Record] = field(default_factory=list)
+
+    def offer(self, w: np.ndarray, primal: float, excess: float, rounding: float) -> None:
+        """Keep weights if their primal is the lowest that is sure."""
+        if primal + rounding < self.primal + self.primal_rounding:
+            self.primal, self.excess, self.primal_rounding = primal, excess, rounding
+            self.w = w.copy()
+
+    def bound(self, dual: float, rounding: float) -> None:
+        """Keep a dual value if it is the best that is sure."""
+        if math.isfinite(dual) and dual - rounding > self.dual - self.dual_rounding:
+            self.dual, self.dual_rounding = dual, rounding
+
+    @property
+    def rounding(self) -> float:
+        """How far rounding can have moved the gap."""
+        return self.primal_rounding + self.dual_rounding
+
+    @property
+    def open_gap(self) -> float:
+        """The gap as computed, which rounding can make negative."""
+        return self.primal - self.dual if math.isfinite(self.dual) else math.nan
+
+    @property
+    def gap(self) -> float:
+        """The gap with all that rounding can hide: the optimum is no farther below the primal."""
+        open_gap = self.open_gap
+        return open_gap if math.isnan(open_gap) else max(open_gap + self.rounding, 0.0)
+
+    def goal(self, tol: float) -> float:
+        """Return the gap that a relative one of ``tol`` is."""
+        return tol * abs(self.primal)
+
+    def is_near(self, tol: float) -> bool:
+        """Tell whether the gap as computed is within the tolerance, or less than its rounding."""
+        return self.open_gap <= max(self.goal(tol), self.rounding)
+
+    def compare(self, found: float, excess: float, tol: float) -> None:
+        """Count looks at which the loss that was found is explained, and only a bound is not."""
+        is_done = excess > 0.0 and found - self.dual <= max(self.goal(tol), self.rounding)
+        self.n_at_bound = self.n_at_bound + 1 if is_done else 0
+
+    def is_at_bound(self) -> bool:
+        """Tell whether all that is left of the gap above tol is the search's bound.
+
+        Twice in a row: a search that misses much at one w may not at the next.
+        """
+        return self.n_at_bound >= 2
+
+    def is_stalled(self, n_passes: int) -> bool:
+        """Tell whether the gap as computed has hardly fallen for so many passes."""
+        may_be_0 = self.primal <= CLOSE * self.rounding
+        latest = n_passes - (MOST_STALLED_AT_0 if may_be_0 else MOST_STALLED)
+        looks = [r for r in self.history if math.isfinite(r.gap) and r.pass_ <= latest]
+        if not looks:
+            return False
+        before = looks[-1].primal - looks[-1].dual
+        return before - self.open_gap <= 0.01 * abs(before)
+
+    def note_score(self, score: float) -> bool:
+        """Take in the validation score of a pass; tell whether none was as good."""
+        is_best = score > self.validation
+        if is_best:
+            self.validation = score
+            self.since_validation = 0
+        else:
+            self.since_validation += 1
+        return is_best
+
+
+def judge(
+    tally: Tally, tol: float, n_passes: int, sharpen: Callable[[], tuple[float, float]]
+) -> str:
+    """Return how the run is over by what is known of the gap, or nothing.
+
+    "rounding" where the gap as computed is gone or no longer falls, but the gap that is sure, with
+    what rounding can hide, is above the tolerance. ``sharpen`` frees the dual of rounding, and is
+    asked where the last digits decide.
+    """
+    if math.isnan(tally.open_gap):
+        return ""
+    if tally.is_near(tol) and CLOSE * tally.rounding > tally.goal(tol):
+        dual, rounding = sharpen()
+        if math.isfinite(dual):
+            # What was summed over many passes says no more than this.
+            tally.dual, tally.dual_rounding = dual, rounding
+    if relative(tally.gap, tally.primal) <= tol:
+        return "converged"
+    is_small = max(tally.open_gap, tally.excess) <= CLOSE * tally.rounding
+    if tally.is_near(tol) and tally.rounding >= tally.goal(tol) and tally.open_gap <= 0.0:
+        return "rounding"
+    return "rounding" if is_small and tally.is_stalled(n_passes) else ""
