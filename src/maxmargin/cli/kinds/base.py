@@ -85,9 +85,6 @@ class Kind(ABC):
 
     def check_estimator(self, estimator: Any) -> None:
         """Refuse settings that `check_settings` does not know of."""
-        from maxmargin.training.settings import resolve_cost
-
-        resolve_cost(estimator.cost)
 
     # -- files -------------------------------------------------------------------------------------
 

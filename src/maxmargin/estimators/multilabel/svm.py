@@ -211,7 +211,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
             self.inference,
             self.oracle_time_limit,
             self.fit_intercept,
-            resolve_cost(self.cost),
+            resolve_cost(self.cost, "switches"),
         )
         rows = self._rows(request.X, reset)
         if reset:
@@ -248,7 +248,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
         return self._judged(data, self._judge(request, len(data.labels)))
 
     def _judge(self, request: Request, n_examples: int) -> Judge:
-        cost = resolve_cost(self.cost)
+        cost = resolve_cost(self.cost, "switches")
         return cost_judge(cost, self._reader.labels, self._reader.form, request, n_examples)
 
     def _judged(self, data: Any, judge: Judge) -> Score:
@@ -263,7 +263,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
         return score
 
     def _score_name(self) -> str:
-        is_plain = isinstance(resolve_cost(self.cost), Hamming)
+        is_plain = isinstance(resolve_cost(self.cost, "switches"), Hamming)
         return "1 - hamming_loss" if is_plain else "1 - cost"
 
     def _measure_names(self) -> tuple[str, ...]:
@@ -309,7 +309,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept")
         FeatureTable(self.min_count, self.n_hashed_features)
-        resolve_cost(self.cost)
+        resolve_cost(self.cost, "switches")
         check_pairwise(self.pairwise)
         check_inference(self.inference)
         for name in ("oracle_time_limit", "predict_time_limit"):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
+    TrueParts,
     add_combination,
     add_difference,
     add_parts,
@@ -29,6 +30,7 @@ from maxmargin.core.contract import (
     potentials,
     score_lengths,
     score_rows,
+    true_parts,
     truths,
     workspace,
 )
@@ -128,6 +130,12 @@ def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndar
         above = np.cumsum(np.bincount(others, minlength=P + 1))[:P]
         answers[k] = np.array_equal(np.sort(relevant), above)
     return answers
+
+
+@implements(true_parts, RankingData)
+def _true_parts(data):
+    n_each = np.stack([data.n_relevant, data.sizes - data.n_relevant], axis=1).reshape(-1)
+    return TrueParts("places", data.sizes, np.repeat(np.tile([1, 0], len(data.sizes)), n_each))
 
 
 @implements(workspace, RankingData)
