@@ -354,7 +354,7 @@ def test_partial_fit():
         part = [LISTS[0][q] for q in rows], [LISTS[1][q] for q in rows]
         model.partial_fit(*part, n_total=len(QUERIES))
     assert model.score(*LISTS) > 0.5
-    with pytest.raises(AttributeError, match="has no partial_fit with solver 'one_slack'"):
+    with pytest.raises(AttributeError, match="has no partial_fit with solver 'auto'"):
         ranker().partial_fit(*LISTS)
 
 

@@ -1,0 +1,68 @@
+"""The recipes of CONTRIBUTING, followed: what each touches, and that it works then.
+
+The new files are in `new`, what they must be able to do is in `checks`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.recipes.scratch import ROOT, Scratch
+
+CONTRACTS = "tests/contracts/test_contracts.py"
+
+
+@pytest.fixture
+def scratch(tmp_path):
+    return Scratch(tmp_path)
+
+
+def one_file_and_one_line(scratch, file, registry, name, line, import_line):
+    """Follow a recipe: a file, its import, and its line in the registry; nothing else is touched."""
+    home = f"{file.partition('/')[0]}/__init__.py"
+    scratch.add_file(file)
+    scratch.add_import(home, import_line)
+    scratch.add_entry(home, registry, f'"{name}": {line},')
+    assert scratch.new_files() == {file}
+    assert scratch.changes() == {home: [import_line, f'"{name}": {line},']}
+
+
+def test_add_a_solver(scratch):
+    one_file_and_one_line(
+        scratch, "solvers/subgradient.py", "SOLVERS", "subgradient", "Subgradient",
+        "from maxmargin.solvers.subgradient import Subgradient",
+    )  # fmt: skip
+    chosen = "subgradient and (refused or (trains and (multiclass-hamming or chain-hamming)))"
+    scratch.run("solver", CONTRACTS, chosen)
+
+
+def test_add_a_surrogate(scratch):
+    one_file_and_one_line(
+        scratch, "surrogates/squared.py", "SURROGATES", "squared", "SquaredHinge",
+        "from maxmargin.surrogates.squared import SquaredHinge",
+    )  # fmt: skip
+    chosen = "squared and trains and (multiclass or multilabel_tree) and (bcfw or sgd)"
+    scratch.run("surrogate", CONTRACTS, chosen)
+
+
+def test_add_a_search(scratch):
+    one_file_and_one_line(
+        scratch, "search/one_call.py", "SEARCHES", "one_call", "OneCall",
+        "from maxmargin.search.one_call import OneCall",
+    )  # fmt: skip
+    scratch.run("search", "tests/search/test_search.py", "one_call or OneCall")
+
+
+def test_add_an_estimator(scratch):
+    """Its registry is that of model files, which the decorator enters it in at its import."""
+    line = "from maxmargin.estimators.sign import SignSVM"
+    scratch.add_file("estimators/sign.py")
+    scratch.add_import("estimators/__init__.py", line)
+    assert scratch.new_files() == {"estimators/sign.py"}
+    assert scratch.changes() == {"estimators/__init__.py": [line]}
+    scratch.run("estimator", "", "")
+
+
+@pytest.mark.parametrize("word", ["solvers/subgradient.py", "surrogates/squared.py"])
+def test_the_page_speaks_of_the_same_files(word):
+    assert f"`{word}`" in (ROOT / "CONTRIBUTING.md").read_text()
