@@ -20,65 +20,19 @@ from maxmargin.io import write_npz
 from maxmargin.persistence import ESTIMATORS, estimator_class
 
 ROOT = Path(command_line.__file__).parent
+STARS = Path(__file__).parents[1] / "recipes" / "new" / "cli" / "kinds" / "stars.py"
 #: The demo is about one kind, and the first help shows one command as an example.
 EXAMPLES = {"commands/demo.py", "commands/demo_tables.py", "main.py"}
-
-#: The one file of a new kind: an estimator of its own, and what the command line is to know of it.
-SCRATCH = '''
-from typing import Annotated
-
-import numpy as np
-import typer
-
-from maxmargin import MulticlassSVM
-from maxmargin.cli import console
-from maxmargin.cli.kinds.base import NOTHING, Kind
-from maxmargin.cli.options import OwnOptions
-from maxmargin.persistence import register
-
-
-@register
-class StarSVM(MulticlassSVM):
-    """Classes that are numbers of stars."""
-
-
-_ROOM = OwnOptions(
-    {"room": Annotated[float | None, typer.Option(help="Stars that do not matter.")]},
-    "is for stars, but {model} has none",
-)
-_EMPTY = OwnOptions(
-    {"empty": Annotated[str | None, typer.Option(help="What stands for no value.")]},
-    "is for stars, which `train {kind}` does not count",
-)
-
-
-class Stars(Kind):
-    name = "stars"
-    estimator = "StarSVM"
-    about = "a number of stars"
-    options = {"train": (_EMPTY,), "evaluate": (_ROOM,)}
-    parameters = {"empty": "missing"}
-    told = {"evaluate": "Stars: how far off they are."}
-
-    def measure(self, model, batch, guess, own=NOTHING):
-        off = np.abs(np.asarray(batch.y) - guess)
-        return {"n_samples": len(off), "near": float(np.mean(off <= (own.get("room") or 0.0)))}
-
-    def tables(self, found, title, own=None):
-        return [console.facts(title, {"near": found["near"]})]
-'''
 
 
 @pytest.fixture
 def scratch(tmp_path, monkeypatch):
     """Add a kind by one file and one line, and give a folder with a file of samples."""
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "stars.py"
-    path.write_text(SCRATCH)
-    spec = importlib.util.spec_from_file_location("stars", path)
+    spec = importlib.util.spec_from_file_location("stars", STARS)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setitem(KINDS, "stars", module.Stars())
+    monkeypatch.setitem(KINDS, "stars", module.Stars())  # the one line
     X = np.random.default_rng(0).normal(size=(30, 3))
     write_npz("train.npz", X, np.argmax(X, axis=1))
     yield module
@@ -93,7 +47,7 @@ def call(capsys, *arguments, code=0):
     return out, err
 
 
-def test_a_kind_is_one_file_and_one_line(scratch, capsys):
+def test_every_command_takes_a_new_kind(scratch, capsys):
     out, err = call(capsys, "train", "stars", "train.npz", "-m", "a.mm", "--empty", "mean",
                     "--dev", "train.npz", "--json")  # fmt: skip
     found = json.loads(out)
