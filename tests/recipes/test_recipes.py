@@ -19,7 +19,7 @@ def scratch(tmp_path):
 
 def one_file_and_one_line(scratch, file, registry, name, line, import_line):
     """Follow a recipe: a file, its import, and its line in the registry; nothing else is touched."""
-    home = f"{file.partition('/')[0]}/__init__.py"
+    home = f"{file.rpartition('/')[0]}/__init__.py"
     scratch.add_file(file)
     scratch.add_import(home, import_line)
     scratch.add_entry(home, registry, f'"{name}": {line},')
@@ -63,6 +63,16 @@ def test_add_an_estimator(scratch):
     scratch.run("estimator", "", "")
 
 
-@pytest.mark.parametrize("word", ["solvers/subgradient.py", "surrogates/squared.py"])
+def test_add_a_kind_to_the_command_line(scratch):
+    one_file_and_one_line(
+        scratch, "cli/kinds/stars.py", "KINDS", "stars", "Stars()",
+        "from maxmargin.cli.kinds.stars import Stars",
+    )  # fmt: skip
+    scratch.run("kind", "", "")
+
+
+@pytest.mark.parametrize(
+    "word", ["solvers/subgradient.py", "surrogates/squared.py", "cli/kinds/stars.py"]
+)
 def test_the_page_speaks_of_the_same_files(word):
     assert f"`{word}`" in (ROOT / "CONTRIBUTING.md").read_text()
