@@ -3,8 +3,8 @@
     python benchmarks/before_after.py OLD [--turns 3] [--only words,classes] [--write]
 
 Each fit is made once to compile, then measured in a second process: CPU seconds of `fit`, and the
-peak of memory. The weights of both trees are compared too. The smallest of a few turns is taken, since a
-busy machine only ever adds.
+peak of memory. The weights of both trees are compared too. The smallest of a few turns is taken,
+since a busy machine only ever adds.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ given, beside = (data.X_train, data.y_train), {}
     "Yeast, slack by lists": """
 data = load_mulan("yeast")
 model = made(
-    "MultilabelSVM", C=0.01, pairwise="full", surrogate="slack", max_iter=10, tol=0.0, random_state=0
+    "MultilabelSVM", C=0.01, pairwise="full", surrogate="slack", max_iter=10, tol=0.0,
+    random_state=0,
 )
 given, beside = (data.X_train, data.y_train), {}
 """,
