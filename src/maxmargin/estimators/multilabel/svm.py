@@ -15,7 +15,6 @@ from maxmargin.costs import Hamming, SwitchCost
 from maxmargin.costs.tables import switch_cost
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
-from maxmargin.estimators.multilabel.costs import SET_METRICS
 from maxmargin.estimators.multilabel.edges import (
     check_inference,
     check_pairwise,
@@ -29,6 +28,7 @@ from maxmargin.estimators.multilabel.judges import (
     metric_judge,
     warn_of_constant,
 )
+from maxmargin.estimators.multilabel.measures import SET_METRICS
 from maxmargin.estimators.multilabel.outputs import PairwiseScores
 from maxmargin.estimators.multilabel.thresholds import best_thresholds
 from maxmargin.estimators.topk import TopK
