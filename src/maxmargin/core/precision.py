@@ -73,7 +73,7 @@ class Precision(NamedTuple):
 
 
 def measure(
-    data: Any, cost: Any, surrogate: Any, weight: np.ndarray, sizes: np.ndarray, truths: Any,
+    data: Any, cost: Any, surrogate: Any, weight: np.ndarray, sizes: np.ndarray,
     n_weights: int, lam: float,
 ) -> Precision:  # fmt: skip
     """Return the precision of a problem; refuse numbers that would overflow.

@@ -191,9 +191,7 @@ class Problem:
 
     def _measure(self) -> Precision:
         data, cost, surrogate, _, weight = self.view
-        return measure(
-            data, cost, surrogate, weight, self.sizes, self.truths, self.n_weights, self.lam
-        )
+        return measure(data, cost, surrogate, weight, self.sizes, self.n_weights, self.lam)
 
     @property
     def capabilities(self) -> frozenset[str]:
