@@ -137,7 +137,6 @@ def test_an_eval_set_of_four_is_counted():
         ("average_precision", r"Pass cost='ap'\.$"),
         ("map@5", r"'precision_at_k'\.$"),
         ("ndcg@0", r"'precision_at_k'\.$"),
-        ("hamming", r"'precision_at_k'\.$"),
     ],
 )
 def test_a_measure_that_is_no_cost_hints_at_one(name, hint):

@@ -24,6 +24,8 @@ from numba.extending import overload
 
 from maxmargin.core.cache import add_source
 
+_PACKAGE = __name__.partition(".")[0]
+
 
 def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = False) -> Callable:
     """Turn a declaration (signature and contract) into a generic function.
@@ -75,7 +77,10 @@ def implements(function: Callable, *kinds: type) -> Callable[[Callable], Callabl
     def register(implementation: Callable) -> Callable:
         _check_arguments(function, implementation)
         function.implementations[kinds] = implementation  # type: ignore[attr-defined]
-        for kind in kinds:
+        # The code is compiled only where all these types meet, so one of them is enough to find its
+        # source by. A type of ours would take the source of a user, or a test, into everything.
+        foreign = [kind for kind in kinds if kind.__module__.partition(".")[0] != _PACKAGE]
+        for kind in foreign or kinds:
             add_source(kind, implementation)
         return implementation
 

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from maxmargin.costs import ZeroOne
+from maxmargin.costs import ZeroOne, tabulate
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
 from maxmargin.inputs.checks import check_weights
@@ -49,7 +49,7 @@ class SignSVM(BaseSVM):
     ) -> Task:
         data = self._data(request.X, request.y)
         n = len(data.labels)
-        cost = ZeroOne().tables((-1, 1), np.ones(n, dtype=np.int64))
+        cost = tabulate(ZeroOne(), data, (-1, 1))
         if reset:
             self.classes_, self.n_features_in_ = np.array([-1, 1]), data.n_columns
         return Task(data, cost, n, check_weights(request.sample_weight, n))
