@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import maxmargin
@@ -65,15 +66,15 @@ class Scratch:
                 added[path] = [line[2:].strip() for line in difference if line.startswith("+ ")]
         return added
 
-    def run(self, check: str, contracts: str, chosen: str) -> None:
+    def run(self, check: str, contracts: Sequence[str] = (), chosen: str = "") -> None:
         """Run a file of tests/recipes/checks, and those of the contract tests that are chosen.
 
         In a process of its own, so that nothing of the recipe is left behind; uncompiled, because
-        the copy has no cache of compiled code. Of the contract tests at least one must be found.
+        the copy has no cache of compiled code. In every file at least one test must be found.
         """
         folder = self.package.parent
         environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_DISABLE_JIT": "1"}
-        files = [f"tests/recipes/checks/{check}.py", *([contracts] if contracts else [])]
+        files = [f"tests/recipes/checks/{check}.py", *contracts]
         command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *files]
         command += ["-k", f"recipes or ({chosen})"] if contracts else []
         done = subprocess.run(

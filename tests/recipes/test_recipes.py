@@ -18,7 +18,7 @@ def scratch(tmp_path):
 
 
 def one_file_and_one_line(scratch, file, registry, name, line, import_line):
-    """Follow a recipe: a file, its import, and its line in the registry; nothing else is touched."""
+    """Add a file, its import and its line in the registry; nothing else is touched."""
     home = f"{file.partition('/')[0]}/__init__.py"
     scratch.add_file(file)
     scratch.add_import(home, import_line)
@@ -33,7 +33,7 @@ def test_add_a_solver(scratch):
         "from maxmargin.solvers.subgradient import Subgradient",
     )  # fmt: skip
     chosen = "subgradient and (refused or (trains and (multiclass-hamming or chain-hamming)))"
-    scratch.run("solver", CONTRACTS, chosen)
+    scratch.run("solver", [CONTRACTS], chosen)
 
 
 def test_add_a_surrogate(scratch):
@@ -42,7 +42,7 @@ def test_add_a_surrogate(scratch):
         "from maxmargin.surrogates.squared import SquaredHinge",
     )  # fmt: skip
     chosen = "squared and trains and (multiclass or multilabel_tree) and (bcfw or sgd)"
-    scratch.run("surrogate", CONTRACTS, chosen)
+    scratch.run("surrogate", [CONTRACTS], chosen)
 
 
 def test_add_a_search(scratch):
@@ -50,7 +50,24 @@ def test_add_a_search(scratch):
         scratch, "search/one_call.py", "SEARCHES", "one_call", "OneCall",
         "from maxmargin.search.one_call import OneCall",
     )  # fmt: skip
-    scratch.run("search", "tests/search/test_search.py", "one_call or OneCall")
+    scratch.run("search", ["tests/search/test_search.py"], "one_call or OneCall")
+
+
+def test_add_features(scratch):
+    """A line more: a matrix that is held so, for the contract tests."""
+    line = "from maxmargin.features.ones import Ones"
+    form = '"ones": lambda X: sp.csr_matrix((X != 0.0).astype(np.float64)),'
+    scratch.add_file("features/ones.py")
+    scratch.add_import("features/__init__.py", line)
+    scratch.add_entry("features/__init__.py", "FEATURES", '"ones": Ones,')
+    scratch.add_entry("testing/tiny.py", "FORMS", form)
+    assert scratch.new_files() == {"features/ones.py"}
+    assert scratch.changes() == {
+        "features/__init__.py": [line, '"ones": Ones,'],
+        "testing/tiny.py": [form],
+    }
+    files = ["tests/features/test_features.py", "tests/structures/test_structures.py"]
+    scratch.run("features", files, "contract and ones and (features or multiclass or chain)")
 
 
 def test_add_an_estimator(scratch):
@@ -60,7 +77,7 @@ def test_add_an_estimator(scratch):
     scratch.add_import("estimators/__init__.py", line)
     assert scratch.new_files() == {"estimators/sign.py"}
     assert scratch.changes() == {"estimators/__init__.py": [line]}
-    scratch.run("estimator", "", "")
+    scratch.run("estimator")
 
 
 @pytest.mark.parametrize("word", ["solvers/subgradient.py", "surrogates/squared.py"])
