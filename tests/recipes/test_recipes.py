@@ -42,7 +42,8 @@ def test_add_a_surrogate(scratch):
         "from maxmargin.surrogates.squared import SquaredHinge",
     )  # fmt: skip
     chosen = "squared and trains and (multiclass or multilabel_tree) and (bcfw or sgd)"
-    scratch.run("surrogate", [CONTRACTS], chosen)
+    chosen = f"({chosen}) or (squared and registered)"
+    scratch.run("surrogate", [CONTRACTS, "tests/surrogates/test_surrogates.py"], chosen)
 
 
 def test_add_a_search(scratch):
@@ -78,6 +79,23 @@ def test_add_an_estimator(scratch):
     assert scratch.new_files() == {"estimators/sign.py"}
     assert scratch.changes() == {"estimators/__init__.py": [line]}
     scratch.run("estimator")
+
+
+def test_add_a_kind_to_the_command_line(scratch):
+    """For an estimator that is there: here that of the recipe before."""
+    estimator = "from maxmargin.estimators.sign import SignSVM"
+    scratch.add_file("estimators/sign.py")
+    scratch.add_import("estimators/__init__.py", estimator)
+    line, home = "from maxmargin.cli.kinds.sign import Sign", "cli/kinds/__init__.py"
+    scratch.add_file("cli/kinds/sign.py")
+    scratch.add_import(home, line)
+    scratch.add_entry(home, "KINDS", '"sign": Sign(),')
+    assert scratch.new_files() == {"estimators/sign.py", "cli/kinds/sign.py"}
+    assert scratch.changes() == {
+        home: [line, '"sign": Sign(),'],
+        "estimators/__init__.py": [estimator],
+    }
+    scratch.run("kind")
 
 
 @pytest.mark.parametrize("word", ["solvers/subgradient.py", "surrogates/squared.py"])
