@@ -104,7 +104,7 @@ def primal_of(svc: LinearSVC, X: np.ndarray, y: np.ndarray) -> float:
     n = len(y)
     problem = Problem(
         multiclass_data(X, codes, len(labels)),
-        Hamming().tables(labels, np.ones(n, dtype=np.int64)),
+        Hamming().tabulate("positions", labels, np.ones(n, dtype=np.int64)),
         MarginRescaling().compiled(),
         n,
         lam_from_C(svc.C, n),

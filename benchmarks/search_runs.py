@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.core.compile import jitable, kernel
 from maxmargin.core.contract import find, potentials
 from maxmargin.core.problem import Problem, lam_from_C
-from maxmargin.costs import Hamming, label_tables
+from maxmargin.costs import Hamming, tabulate
 from maxmargin.datasets import load_yeast
 from maxmargin.inference.labels.listed import all_costs, all_scores, fill_pairs
 from maxmargin.solvers import NSlack
@@ -34,7 +34,7 @@ def genes(n: int, inference: str) -> Task:
     X, Y = np.ascontiguousarray(data.X_train[:n]), np.asarray(data.y_train[:n])
     m = Y.shape[1]
     sets = labels_data(X, Y, list(combinations(range(m), 2)), inference=inference)
-    return Task(sets, label_tables(Hamming(), range(m), Y), n, np.ones(n))
+    return Task(sets, tabulate(Hamming(), sets, range(m)), n, np.ones(n))
 
 
 def slack_problem(training: Task, C: float, search: Any) -> Problem:

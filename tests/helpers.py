@@ -112,7 +112,7 @@ def tiny_multiclass(
     phi = [[np.outer(x, eye[y]).ravel() for y in range(n_labels)] for x in inputs]
     differences = [phi[i][labels[i]] - np.array(phi[i]) for i in range(n)]
     data = multiclass_data(sp.csr_matrix(X) if sparse else X, labels, n_labels, bias)
-    cost = Hamming().tables(np.arange(n_labels), np.ones(n))
+    cost = Hamming().tabulate("positions", np.arange(n_labels), np.ones(n))
     costs = [1.0 - eye[label] for label in labels]
     weight = rng.uniform(0.2, 3.0, size=n) if weighted else np.ones(n)
     return Tiny(data, cost, differences, costs, weight)
@@ -144,7 +144,7 @@ def tiny_chain(
         costs.append(np.sum(np.array(outputs) != truth, axis=1).astype(float))
     stacked = sp.csr_matrix(X) if sparse else X
     data = chain_data(stacked, offsets, labels, chain_layout(n_columns, n_labels))
-    cost = Hamming().tables(np.arange(n_labels), lengths)
+    cost = Hamming().tabulate("positions", np.arange(n_labels), lengths)
     weight = rng.uniform(0.2, 3.0, size=n) if weighted else np.ones(n)
     return Tiny(data, cost, differences, costs, weight)
 
@@ -184,6 +184,6 @@ def separable_multiclass(
     gamma = min(float(np.min(psi @ u.ravel())) for psi in wrong)
     radius = max(float(np.linalg.norm(psi, axis=1).max()) for psi in wrong)
     data = multiclass_data(X, np.array(labels), n_labels, bias=False)
-    cost = Hamming().tables(np.arange(n_labels), np.ones(n))
+    cost = Hamming().tabulate("positions", np.arange(n_labels), np.ones(n))
     costs = [1.0 - eye[label] for label in labels]
     return Tiny(data, cost, differences, costs, np.ones(n)), gamma, radius

@@ -452,6 +452,7 @@ def test_help_loads_no_compiler():
 
 def test_a_closed_pipe_is_no_error(cli):
     cli("train", "chain", "train.conll", "-m", "a.mm", "-q")
+    cli("predict", "a.mm", "test.conll")  # the next one has nothing to compile, and says nothing
     code = "from maxmargin.cli import main; main(['predict', 'a.mm', 'test.conll'])"
     reader, writer = os.pipe()
     os.close(reader)

@@ -419,7 +419,7 @@ def test_corner_cases(n_labels, n_columns, lengths, magnitude, lam, cost, solver
         data = multiclass_data(X, labels, n_labels)
     else:
         data = chain_data(X, offsets, labels, chain_layout(n_columns, n_labels))
-    tables = cost.tables(np.arange(n_labels), np.diff(offsets))
+    tables = cost.tabulate("positions", np.arange(n_labels), np.diff(offsets))
     psi = MarginRescaling().compiled()
     problem = Problem(data, tables, psi, len(lengths), lam, compile=False, search=DIRECT)
     best = optimum(problem, max_steps=2000)

@@ -7,19 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maxmargin.core.contract import TrueParts
 from maxmargin.costs import (
     COSTS,
+    PRICED,
     ClassWeighted,
     CostMatrix,
     Hamming,
-    InstanceF1,
+    Ordinal,
     PartCost,
     WholeCost,
     ZeroOne,
-    largest_cost,
+    fitting_costs,
 )
 from maxmargin.testing import check_cost, tiny_cost
-from maxmargin.testing.tiny import fitting_costs
+from maxmargin.training.settings import resolve_cost
 
 LABELS = ["a", "b", "c"]
 MATRIX = [[0, 1, 4], [2, 0, 0.5], [3, 9, 0]]
@@ -52,16 +54,20 @@ DEFINITIONS = {
             / len(t)
         ),
     ),
+    "ordinal": (
+        Ordinal(["b", "c", "a"], power=2),
+        lambda y, t: sum(("bca".index(a) - "bca".index(b)) ** 2 for a, b in zip(y, t, strict=True)),
+    ),
+    "ordinal mean": (
+        Ordinal(average="mean"),
+        lambda y, t: sum(abs(ord(a) - ord(b)) for a, b in zip(y, t, strict=True)) / len(t),
+    ),
 }
 
 
-@pytest.mark.parametrize("name", fitting_costs("chain"))
+@pytest.mark.parametrize("name", COSTS)
 def test_registered_costs_meet_the_contract(name):
     check_cost(tiny_cost(name))
-
-
-def test_every_registered_cost_has_a_definition_here():
-    assert {type(cost) for cost, _ in DEFINITIONS.values()} == {*COSTS.values()} - {InstanceF1}
 
 
 @pytest.mark.parametrize(("cost", "definition"), DEFINITIONS.values(), ids=DEFINITIONS)
@@ -69,7 +75,9 @@ def test_costs_are_what_they_say(cost, definition):
     check_cost(cost, LABELS, expected=definition)
 
 
-@pytest.mark.parametrize("cost", [Hamming(), Hamming("mean"), ZeroOne(), CostMatrix([[0]])])
+@pytest.mark.parametrize(
+    "cost", [Hamming(), Hamming("mean"), ZeroOne(), CostMatrix([[0]]), Ordinal()]
+)
 def test_one_label_only(cost):
     check_cost(cost, ["only"])
 
@@ -102,10 +110,18 @@ def test_a_matrix_is_a_value_of_its_own():
     assert cost != CostMatrix(MATRIX, "mean") and cost != Hamming()
 
 
-def test_largest_cost():
-    truth = np.array([2, 0])
-    assert largest_cost(CostMatrix(MATRIX).tables(np.array(LABELS), [2]), truth, 0) == 13.0
-    assert largest_cost(ZeroOne().tables(np.array(LABELS), [2]), truth, 0) == 1.0
+def test_costs_of_sequences_whose_labels_are_partly_unknown():
+    parts = TrueParts("positions", np.array([2, 3]), np.array([2, 0, -1, 1, -1]))
+    found = np.array([2, 2, 0, 0, 1])
+    for cost, costs, largest in (
+        (CostMatrix(MATRIX), [4.0, 2.0], [13.0, 2.0]),
+        (Hamming("mean"), [0.5, 1.0], [1.0, 1.0]),
+        (ZeroOne(), [1.0, 1.0], [1.0, 1.0]),
+    ):
+        for numbers, expected in zip(
+            cost.costs_of(parts, LABELS, found), (costs, largest), strict=True
+        ):
+            assert numbers.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -120,9 +136,17 @@ def test_largest_cost():
         (lambda: CostMatrix([[0, np.inf], [1, 0]]), "finite and >= 0"),
         (lambda: CostMatrix([[1, 1], [1, 0]]), "the diagonal must be 0"),
         (lambda: CostMatrix([[0, 1], [1, 0]], "max"), "average must be"),
-        (lambda: CostMatrix(MATRIX).tables(np.array(["a"]), [1]), "3 x 3 but there are 1 classes"),
+        (lambda: Ordinal(average="max"), "average must be"),
+        (lambda: Ordinal(power=0.0), "power must be a number > 0, got 0.0"),
+        (lambda: Ordinal(["a", "a"]), "order must name each label once"),
+        (lambda: Ordinal(["a", "b"]).tabulate("positions", LABELS, [1]), "not name the class 'c'"),
+        (lambda: Ordinal([*LABELS, "d"]).tabulate("positions", LABELS, [1]), "'d', which is no"),
         (
-            lambda: ClassWeighted({"z": 1.0}).tables(np.array(LABELS), [1]),
+            lambda: CostMatrix(MATRIX).tabulate("positions", np.array(["a"]), [1]),
+            "3 x 3 but there are 1 classes",
+        ),
+        (
+            lambda: ClassWeighted({"z": 1.0}).tabulate("positions", np.array(LABELS), [1]),
             "weights names 'z', which is no class",
         ),
     ],
@@ -147,8 +171,8 @@ class Broken(Hamming):
 
     __hash__ = Hamming.__hash__
 
-    def tables(self, classes, sizes):
-        matrix, scale = super().tables(classes, sizes)
+    def positions(self, names, sizes):
+        matrix, scale = super().positions(names, sizes)
         return {
             "diagonal": lambda: PartCost(matrix + 1.0, scale),
             "negative": lambda: PartCost(-matrix, scale),
@@ -182,3 +206,21 @@ def test_the_check_finds_what_is_wrong(how, message):
 def test_the_check_shows_where_a_cost_is_not_what_was_expected():
     with pytest.raises(AssertionError, match=r"\['c'\] where \['a'\] is right|costs 1, expected 2"):
         check_cost(Hamming(), LABELS, expected=lambda y, t: 2.0 * wrong(y, t))
+
+
+@pytest.mark.parametrize("kind", PRICED)
+@pytest.mark.parametrize("name", COSTS)
+def test_costs_are_refused_by_name_with_what_fits(name, kind):
+    fitting = fitting_costs(kind)
+    if name in fitting:
+        return
+    with pytest.raises(ValueError, match=f"{COSTS[name].__name__} is no cost of") as error:
+        tiny_cost(name).tabulate(kind, LABELS, [[1, 1]])
+    assert str(error.value).endswith(f"Costs that fit: {', '.join(fitting)}.")
+    with pytest.raises(ValueError, match="Costs that fit"):
+        resolve_cost(name, kind)
+
+
+def test_an_unknown_kind_of_parts_is_named():
+    with pytest.raises(ValueError, match=r"kind must be one of positions, switches, places; got"):
+        Hamming().tabulate("arrows", LABELS, [1])

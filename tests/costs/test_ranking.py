@@ -10,13 +10,14 @@ from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from maxmargin.costs import (
     AUC,
+    COSTS,
     NDCG,
-    RANKING_COSTS,
     AveragePrecision,
     NDCGAtK,
     NDCGPairs,
     PrecisionAtK,
     RankingCost,
+    fitting_costs,
     graded_weights,
 )
 
@@ -105,11 +106,11 @@ def test_grades_that_are_all_zero_cost_nothing_in_any_order_that_is_one(cost):
         cost.value([0, 0, 0], [0, 0, 1])
 
 
-@pytest.mark.parametrize("name", RANKING_COSTS)
+@pytest.mark.parametrize("name", fitting_costs("places"))
 def test_costs_are_values(name):
-    cost = RANKING_COSTS[name]()
-    assert RANKING_COSTS[name](**cost.parameters()) == cost
-    assert hash(cost) == hash(RANKING_COSTS[name]())
+    cost = COSTS[name]()
+    assert COSTS[name](**cost.parameters()) == cost
+    assert hash(cost) == hash(COSTS[name]())
     assert cost.value([1, 0, 1], [2, 0, 1]) == 0.0
     assert cost.value([0, 0], [0, 1]) == cost.value([1, 1], [0, 1]) == 0.0
 

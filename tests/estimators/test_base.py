@@ -32,7 +32,7 @@ from maxmargin import (
 from maxmargin.core.contract import workspace
 from maxmargin.core.predict import best_outputs, predict_examples
 from maxmargin.core.problem import lam_from_C
-from maxmargin.costs import CostMatrix
+from maxmargin.costs import Cost, CostMatrix
 from maxmargin.estimators.face import BESIDE, WORDS
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.request import Request
@@ -454,7 +454,7 @@ def test_digest_tells_arrays_apart():
 
 def test_partial_fit_only_with_online_solvers(data):
     assert not hasattr(svm(), "partial_fit")
-    message = r"MulticlassSVM has no partial_fit with solver 'sdca'.*: 'sgd', 'perceptron'\."
+    message = r"MulticlassSVM has no partial_fit with solver 'auto'.*: 'sgd', 'perceptron'\."
     with pytest.raises(AttributeError, match=message):
         svm().partial_fit(*data)
     assert "one pass over a batch" in MulticlassSVM.partial_fit.__doc__
@@ -621,9 +621,9 @@ def test_save_and_load_in_a_fresh_process(data, tmp_path):
 
 
 def test_what_cannot_be_stored_is_named(data, tmp_path):
-    class OwnCost:
-        def tables(self, classes, sizes):
-            return CostMatrix(1.0 - np.eye(len(classes))).tables(classes, sizes)
+    class OwnCost(Cost):
+        def positions(self, names, sizes):
+            return CostMatrix(1.0 - np.eye(len(names))).positions(names, sizes)
 
     model = svm(cost=OwnCost()).fit(*data)
     with pytest.raises(TypeError, match="OwnCost is not in the registry of costs"):

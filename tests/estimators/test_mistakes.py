@@ -120,7 +120,7 @@ def test_every_estimator_names_eval_set(estimator, X, Y, held_out, message):
 
 
 def test_an_eval_set_of_four_is_counted():
-    with pytest.raises(TypeError, match=r"eval_set must be a pair \(X, Y\), got tuple of 4"):
+    with pytest.raises(TypeError, match=r"eval_set must be a pair \(X, y\), got tuple of 4"):
         MulticlassSVM().fit(ROWS, CLASSES, eval_set=(ROWS, CLASSES, None, None))
 
 

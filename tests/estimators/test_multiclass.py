@@ -291,10 +291,10 @@ def test_feature_dictionaries(tmp_path):
     assert model.predict(WORDS).tolist() == TAGS
     unseen = [{"word": "the", "colour": "red", "length": 3}, {}]
     assert model.predict(unseen).shape == (2,)
-    np.testing.assert_allclose(model._scores([{}])[0], model.intercept_)
+    np.testing.assert_allclose(model.decision_function([{}])[0], model.intercept_)
     model.save(tmp_path / "m.mm")
     again = maxmargin.load(tmp_path / "m.mm")
-    np.testing.assert_array_equal(again._scores(unseen), model._scores(unseen))
+    np.testing.assert_array_equal(again.decision_function(unseen), model.decision_function(unseen))
 
 
 def test_lists_of_feature_names():
@@ -310,12 +310,12 @@ def test_lists_of_feature_names():
 def test_min_count_and_hashing(tmp_path):
     model = svm(min_count=2).fit(WORDS, TAGS)
     assert model.features_.names == ["ends=at", "ends=t", "length"]
-    assert [*model._scores(WORDS).shape] == [6, 4]
+    assert [*model.decision_function(WORDS).shape] == [6, 4]
     hashed = svm(n_hashed_features=64).fit(WORDS, TAGS)
     assert hashed.coef_.shape == (4, 64) and hashed.features_.names is None
     hashed.save(tmp_path / "m.mm")
     again = maxmargin.load(tmp_path / "m.mm")
-    np.testing.assert_array_equal(again._scores(WORDS), hashed._scores(WORDS))
+    np.testing.assert_array_equal(again.decision_function(WORDS), hashed.decision_function(WORDS))
     flat = [{"word": row["word"], "length": row["length"]} for row in WORDS]
     theirs = FeatureHasher(64).transform(flat).toarray()
     np.testing.assert_array_equal(

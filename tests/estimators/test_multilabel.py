@@ -553,7 +553,7 @@ def test_bad_questions_are_refused(data, independent):
     with pytest.raises(ValueError, match="k must be an integer >= 1"):
         independent.predict_topk(X, 0)
     with pytest.raises(ValueError, match="temperature must be a number > 0"):
-        independent.predict_marginals(X, 0.0)
+        independent.predict_marginals(X, temperature=0.0)
     with pytest.raises(ValueError, match="metric='f2' is not known"):
         independent.tune_thresholds(X, data[1], "f2")
     with pytest.raises(ValueError, match="3 columns but there are 4 classes"):

@@ -22,7 +22,7 @@ from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing import optimum
 from maxmargin.testing.tiny import Agreement
 from maxmargin.training.checkpoint import Checkpoint
-from tests.ordinal import Ordinal
+from tests.grades import Grades
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -247,7 +247,7 @@ def grades(rng):
 
 
 def ordinal(**options):
-    return StructuredSVM(Ordinal(["low", "mid", "high"]), random_state=0, **options)
+    return StructuredSVM(Grades(["low", "mid", "high"]), random_state=0, **options)
 
 
 @pytest.mark.parametrize("solver", ["bcfw"])
@@ -260,10 +260,10 @@ def test_a_compiled_structure(solver, grades):
 
 
 def test_a_compiled_structure_may_have_a_cost_of_ours_if_it_has_the_oracle(grades):
-    with pytest.raises(TypeError, match="OrdinalData has no maximize and output_cost for PartCost"):
+    with pytest.raises(TypeError, match="GradesData has no maximize and output_cost for PartCost"):
         ordinal(cost="hamming").fit(*grades)
 
-    class Nameless(Ordinal):
+    class Nameless(Grades):
         def __init__(self):
             super().__init__(["low", "mid", "high"])
             self.classes = None
@@ -273,14 +273,14 @@ def test_a_compiled_structure_may_have_a_cost_of_ours_if_it_has_the_oracle(grade
 
 
 def test_a_compiled_structure_without_a_cost(grades):
-    class Free(Ordinal):
+    class Free(Grades):
         cost = None
 
     with pytest.raises(ValueError, match=r"cost is None, but the structure has no method cost"):
         StructuredSVM(Free(["low", "mid", "high"])).fit(*grades)
 
 
-class Rated(Ordinal):
+class Rated(Grades):
     """Says that something else than the labels are the true outputs."""
 
     def __init__(self, codes, n_classes=3):
@@ -308,7 +308,7 @@ def test_true_outputs_that_do_not_fit_the_tables(codes, cost, message):
 
 
 def test_outputs_have_at_least_one_cell():
-    class Sized(Ordinal):
+    class Sized(Grades):
         def data(self, X, Y):
             data = chain_data(np.asarray(X), [0, 1, 2, 3], np.zeros(3), chain_layout(2, 3))
             return data._replace(offsets=np.array([0, 2, 2, 3]))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin import MultilabelSVM
-from maxmargin.costs import ClassWeighted, Hamming, InstanceF1, ZeroOne
-from maxmargin.estimators.multilabel.costs import set_costs
+from maxmargin.core.contract import switches
+from maxmargin.costs import ClassWeighted, ExampleF1, Hamming, ZeroOne
 from maxmargin.estimators.multilabel.edges import choose_inference, label_edges, label_groups
 from maxmargin.estimators.multilabel.outputs import PairwiseScores
 from maxmargin.estimators.multilabel.thresholds import best_threshold, best_thresholds
@@ -249,9 +249,9 @@ FULL17 = label_edges("full", label_matrix(np.eye(17), 17))
     ("inference", "edges", "m", "cost", "expected"),
     [
         ("auto", [], 20, Hamming(), "independent"),
-        ("auto", [], 20, InstanceF1(), "independent"),
+        ("auto", [], 20, ExampleF1(), "independent"),
         ("auto", [(0, 1), (1, 2)], 20, Hamming(), "tree"),
-        ("auto", [(0, 1), (1, 2)], 3, InstanceF1(), "listed"),
+        ("auto", [(0, 1), (1, 2)], 3, ExampleF1(), "listed"),
         ("auto", [(0, 1), (1, 2), (0, 2)], 16, ZeroOne(), "listed"),
         ("auto", FULL17, 17, Hamming(), "relaxed"),
         ("pairwise", FULL17, 17, Hamming(), "pairwise"),
@@ -271,8 +271,8 @@ def test_inference_by_edges_and_cost(inference, edges, m, cost, expected):
         ("independent", [(0, 1)], 3, Hamming(), "knows no pairs of labels, but pairwise gives 1"),
         ("tree", FULL17, 17, Hamming(), "the pair of 1 and 2 closes a cycle"),
         ("listed", [], 17, Hamming(), "at most 16 labels; there are 17"),
-        ("auto", FULL17, 17, InstanceF1(), "cost='f1' with edges.*The surrogate MicroF1"),
-        ("auto", [(0, 1)], 17, InstanceF1(), "cost='f1' with edges.*inference is 'tree'"),
+        ("auto", FULL17, 17, ExampleF1(), "cost='f1' with edges.*The surrogate MicroF1"),
+        ("auto", [(0, 1)], 17, ExampleF1(), "cost='f1' with edges.*inference is 'tree'"),
     ],
 )
 def test_inference_that_does_not_fit_is_refused(inference, edges, m, cost, message):
@@ -300,7 +300,7 @@ def test_bad_groups_are_refused_by_name(groups, error, message):
 
 @pytest.mark.parametrize(
     "cost",
-    [Hamming(), Hamming("mean"), ZeroOne(), ClassWeighted({0: 3.0, 2: 0.5}), InstanceF1()],
+    [Hamming(), Hamming("mean"), ZeroOne(), ClassWeighted({0: 3.0, 2: 0.5}), ExampleF1()],
     ids=str,
 )
 def test_costs_and_largest_costs_against_all_sets(cost, rng):
@@ -309,12 +309,12 @@ def test_costs_and_largest_costs_against_all_sets(cost, rng):
         if (truth < 0).all():
             continue
         rows = np.repeat(truth[None], len(outputs), axis=0)
-        found, largest = set_costs(cost, np.arange(4), rows, outputs)
+        found, largest = cost.costs_of(switches(rows), np.arange(4), outputs.reshape(-1))
         known = truth >= 0
         wrong = (outputs != truth) & known
         if isinstance(cost, ZeroOne):
             expected = wrong.any(axis=1).astype(float)
-        elif isinstance(cost, InstanceF1):
+        elif isinstance(cost, ExampleF1):
             both = (outputs[:, known] & truth[known]).sum(axis=1)
             total = outputs[:, known].sum(axis=1) + truth[known].sum()
             expected = np.where(total > 0, 1 - 2 * both / np.maximum(total, 1), 0.0)

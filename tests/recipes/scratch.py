@@ -43,6 +43,12 @@ class Scratch:
         end = next(i for i in range(start, len(lines)) if lines[i] == "}")
         self._write(path, [*lines[:end], f"    {line}", *lines[end:]])
 
+    def add_function(self, path: str, before: str, text: str) -> None:
+        """Add a function, and two empty lines, before the first line that starts so."""
+        lines = self._lines(path)
+        place = next(i for i, each in enumerate(lines) if each.startswith(before))
+        self._write(path, [*lines[:place], *text.strip().split("\n"), "", "", *lines[place:]])
+
     def _lines(self, path: str) -> list[str]:
         return (self.package / path).read_text().split("\n")
 
@@ -63,7 +69,8 @@ class Scratch:
             if before != after:
                 difference = list(difflib.ndiff(before, after))
                 assert not [line for line in difference if line.startswith("- ")]
-                added[path] = [line[2:].strip() for line in difference if line.startswith("+ ")]
+                new = [line[2:].strip() for line in difference if line.startswith("+ ")]
+                added[path] = [line for line in new if line]
         return added
 
     def run(self, check: str, contracts: Sequence[str] = (), chosen: str = "") -> None:

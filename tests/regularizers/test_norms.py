@@ -85,8 +85,8 @@ def _margin_error(data, i, theta, outputs, at):
 
 
 @implements(maximize, Stretched, type(TINY.cost))
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
-    maximize(data.data, cost, i, theta, score_scale, cost_scale, outputs, at)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    maximize(data.data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements(output_cost, Stretched, type(TINY.cost))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maxmargin import MultilabelSVM
-from maxmargin.costs import Hamming, label_tables
+from maxmargin.costs import Hamming, tabulate
 from maxmargin.datasets import make_label_sets
 from maxmargin.search import Angular, ConvexHull
 from maxmargin.structures import labels_data
@@ -33,7 +33,7 @@ def test_a_time_limit_that_strikes_leaves_a_bound(search):
     result = model.result_
     exact = Task(
         labels_data(X, Y, EDGES, inference="listed"),
-        label_tables(Hamming(), range(5), Y), len(X), np.ones(len(X)),
+        tabulate(Hamming(), labels_data(X, Y), range(5)), len(X), np.ones(len(X)),
     ).problem(SlackRescaling(), 1.0 / len(X), compile=False)  # fmt: skip
     assert result.primal >= exact.primal(result.w) - 1e-9
     assert result.search_gap > 0.0 and result.status != "converged"
@@ -61,7 +61,7 @@ def test_angular_over_linear_programmes_is_right_or_says_what_is_left():
     rng = np.random.default_rng(0)
     n = 40
     X, Y = rng.normal(size=(n, 3)), rng.integers(2, size=(n, 5))
-    cost, surrogate = label_tables(Hamming(), range(5), Y), SlackRescaling()
+    cost, surrogate = tabulate(Hamming(), labels_data(X, Y), range(5)), SlackRescaling()
     problems = [
         Task(labels_data(X, Y, EDGES, inference=kind), cost, n, np.ones(n)).problem(
             surrogate, 0.1, search=search, compile=False

@@ -68,7 +68,7 @@ def _output_cost(data, cost, i, outputs, at):
 @implements(maximize_bounded, CloudData, LooseCost)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     first, last = data.starts[i], data.starts[i + 1]
-    values = score_scale * (theta[: last - first] - theta[0])
+    values = score_scale * (theta.scores[: last - first] - theta.scores[0])
     values = values + cost_scale * cost.inner.g[first:last]
     order = np.argsort(-values)
     outputs[at] = order[min(cost.rng.integers(0, 3), len(order) - 1)]

@@ -67,7 +67,7 @@ def _truths(data):
 
 @implements(workspace, SetData)
 def _workspace(data):
-    return SetScores(np.zeros(data.is_on.shape[1]))
+    return SetScores(np.zeros(data.is_on.shape[1])), ()
 
 
 @implements(output_size, SetData)
@@ -112,7 +112,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 
 @implements(maximize, SetData, SetCost)
-def _maximize(data, cost, i, theta, score_scale, cost_scale, outputs, at):
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     count = 0
     for k in range(data.is_on.shape[1]):
         price = cost_scale * cost.price[k]

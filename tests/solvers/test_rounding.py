@@ -44,7 +44,7 @@ class Case:
         self.rows = [[Fraction(x) for x in [*row, 1.0]] for row in self.X.tolist()]
 
     def problem(self) -> Problem:
-        cost = Hamming().tables(np.arange(3), np.ones(self.n, dtype=np.int64))
+        cost = Hamming().tabulate("positions", np.arange(3), np.ones(self.n, dtype=np.int64))
         surrogate = MarginRescaling().compiled()
         return Problem(
             multiclass_data(self.X, self.y, 3),

@@ -112,7 +112,7 @@ def test_parts_of_the_wrong_shape_are_refused(part):
 @pytest.mark.parametrize("weight", [np.ones(3), -np.ones(4), np.full(4, np.nan)])
 def test_problems_refuse_weights_that_do_not_fit(weight):
     data = multiclass_data(X, [0, 1, 0, 1], 2)
-    cost = Hamming().tables(np.arange(2), np.ones(4))
+    cost = Hamming().tabulate("positions", np.arange(2), np.ones(4))
     with pytest.raises(ValueError, match="sample_weight must be 4 finite numbers >= 0"):
         Problem(
             data,

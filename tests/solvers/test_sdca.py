@@ -177,7 +177,7 @@ def some_problem(kind, cost, lam=0.05, **options):
     X = rng.normal(size=(15, 4)) * (rng.random((15, 4)) < 0.7)
     X = {"dense": X, "csr": sp.csr_matrix(X), "float32": X.astype(np.float32)}[kind]
     data = multiclass_data(X, rng.integers(4, size=15), 4)
-    tables = cost.tables(np.arange(4), np.ones(15))
+    tables = cost.tabulate("positions", np.arange(4), np.ones(15))
     return Problem(
         data,
         tables,
@@ -252,7 +252,7 @@ def bent_problem(
     prices[classes, classes - 1] = 2.0  # no class whose every mistake is free
     np.fill_diagonal(prices, 0.0)
     data = multiclass_data(X, labels, n_labels)
-    cost = CostMatrix(scale * prices).tables(classes, np.ones(n))
+    cost = CostMatrix(scale * prices).tabulate("positions", classes, np.ones(n))
     psi = SURROGATES[surrogate] if isinstance(surrogate, str) else surrogate
     weight = rng.choice([0.0, 0.5, 1.0, 4.0], size=n) if weighted else np.ones(n)
     return Task(data, cost, n, weight).problem(psi, lam, **options)
@@ -487,7 +487,7 @@ def test_one_gram_matrix_serves_all_blocks():
 )
 def test_the_check_of_structures_finds_what_is_wrong(name, change, message, monkeypatch):
     data, sizes = tiny_data("multiclass")
-    cost = Hamming().tables(np.arange(3), sizes)
+    cost = Hamming().tabulate("positions", np.arange(3), sizes)
     table = getattr(generic, name).implementations
     kinds = next(each for each in table if each[0] is MulticlassData)
     right = table[kinds]
@@ -505,7 +505,7 @@ def test_memory_is_examples_times_classes():
     rng = np.random.default_rng(0)
     X = sp.random(n, n_columns, density=2e-3, format="csr", random_state=rng)
     data = multiclass_data(X, rng.integers(n_labels, size=n), n_labels)
-    tables = Hamming().tables(np.arange(n_labels), np.ones(n))
+    tables = Hamming().tabulate("positions", np.arange(n_labels), np.ones(n))
     problem = Problem(data, tables, MarginRescaling().compiled(), n, 1e-3, search=DIRECT)
     run(problem, SDCA(), rng=rng, tol=0.0, max_iter=1)  # compiled, and the desk is made
     tracemalloc.start()

@@ -140,7 +140,7 @@ def test_calls_are_short_where_sequences_are_long():
         offsets = np.arange(n + 1) * length
         labels = np.zeros(n * length, dtype=np.int32)
         data = chain_data(np.zeros((n * length, 500)), offsets, labels, chain_layout(500, 40))
-        cost = Hamming().tables(np.arange(40), np.diff(offsets))
+        cost = Hamming().tabulate("positions", np.arange(40), np.diff(offsets))
         return Problem(data, cost, MarginRescaling().compiled(), n, 0.1, search=DIRECT).stride
 
     assert 2 * stride(20) >= 10 * stride(200) >= 10 and stride(2000) == 1 < stride(20)

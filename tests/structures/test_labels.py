@@ -16,13 +16,13 @@ from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     ClassWeighted,
     CostMatrix,
+    ExampleF1,
     Hamming,
-    InstanceF1,
     SwitchCost,
     WholeCost,
     ZeroOne,
-    label_tables,
     micro_f1_cost,
+    tabulate,
 )
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram
@@ -45,6 +45,7 @@ from maxmargin.structures.user.data import Box
 from maxmargin.surrogates import MarginRescaling, MicroF1, SlackRescaling
 from maxmargin.testing import all_outputs, optimum
 from maxmargin.testing.outputs import ENUMERATORS
+from maxmargin.training.task import Task
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -56,7 +57,7 @@ COSTS = {
     "mean": Hamming("mean"),
     "weighted": ClassWeighted({0: 2.5, 1: 0.0}),
     "zero_one": ZeroOne(),
-    "f1": InstanceF1(),
+    "f1": ExampleF1(),
     "micro_f1": None,
 }
 SCALES = [(1.0, 1.0), (0.3, 2.0), (2.0, 0.1), (1.0, 0.0), (0.0, 1.0)]
@@ -87,7 +88,7 @@ def make(inference, m=3, seed=0, n=2, missing=0.2, edges=None, sparse=False, tie
 def tables(name, data):
     if name == "micro_f1":
         return micro_f1_cost(data)
-    return label_tables(COSTS[name], list(range(data.n_labels)), data.labels)
+    return tabulate(COSTS[name], data, range(data.n_labels))
 
 
 def fits(data, cost):
@@ -278,7 +279,7 @@ def test_a_program_that_runs_out_of_time_says_by_how_much(rng):
     Y = rng.integers(2, size=(1, m))
     data = labels_data(np.ones((1, 1)), Y, edges, inference="program", time_limit=0.02)
     w = rng.normal(size=int(generic.n_weights(data)))
-    cost = label_tables(Hamming(), list(range(m)), Y)
+    cost = tabulate(Hamming(), data, range(m))
     theta, room = generic.workspace(data)
     potentials(data, 0, w, 1.0, theta)
     y = np.zeros(m, dtype=np.int32)
@@ -373,13 +374,13 @@ def test_profiles_need_labels_of_one_price():
     for inference in ("independent", "tree"):
         data, _ = make(inference)
         assert "profile" in generic.capabilities(data, tables("hamming", data))
-        weighted = label_tables(ClassWeighted({0: 2.0}), [0, 1, 2], data.labels)
+        weighted = tabulate(ClassWeighted({0: 2.0}), data, [0, 1, 2])
         with pytest.raises(ValueError, match="some labels cost more than others"):
             generic.profile_levels(data, weighted)
         assert "profile" not in generic.capabilities(data, weighted)
     # Where all sets are listed every one of them is a level.
     data, _ = make("listed")
-    weighted = label_tables(ClassWeighted({0: 2.0}), [0, 1, 2], data.labels)
+    weighted = tabulate(ClassWeighted({0: 2.0}), data, [0, 1, 2])
     assert generic.profile_levels(data, weighted) == 8
 
 
@@ -707,26 +708,26 @@ def test_micro_f1_at_margin_error_0_is_1_minus_f1():
 
 
 def test_an_empty_truth_under_f1_is_named():
-    Y = np.array([[1, 0], [0, -1], [0, 0]])
+    data = labels_data(np.ones((3, 1)), [[1, 0], [0, -1], [0, 0]])
     with pytest.raises(ValueError, match=r"sample 1 has an empty truth under F1.*2 such samples"):
-        label_tables(InstanceF1(), ["a", "b"], Y)
-    micro = micro_f1_cost(labels_data(np.ones((3, 1)), Y), Hamming())
-    assert micro.scale.tolist() == [1.0, 1.0, 1.0]
+        tabulate(ExampleF1(), data, ["a", "b"])
+    assert micro_f1_cost(data).scale.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_costs_that_are_not_of_label_sets_are_refused():
-    Y = np.array([[1, 0]])
-    with pytest.raises(ValueError, match=r"CostMatrix is no cost of label sets. Costs that fit: h"):
-        label_tables(CostMatrix([[0, 1], [1, 0]]), ["a", "b"], Y)
+    data = labels_data(np.ones((1, 1)), [[1, 0]])
+    with pytest.raises(ValueError, match=r"CostMatrix is no cost of label sets.*Costs that fit: h"):
+        tabulate(CostMatrix([[0, 1], [1, 0]]), data, ["a", "b"])
     with pytest.raises(ValueError, match="weights names 'c', which is no class"):
-        label_tables(ClassWeighted({"c": 1.0}), ["a", "b"], Y)
-    with pytest.raises(ValueError, match="classes names 1 labels but Y has 2 columns"):
-        label_tables(Hamming(), ["a"], Y)
-    with pytest.raises(ValueError, match=r"MicroF1 has its own cost.*but cost is ZeroOne"):
-        micro_f1_cost(labels_data(np.ones((1, 1)), Y), ZeroOne())
-    with pytest.raises(ValueError, match="a cost of label sets, not of classes or sequences"):
-        InstanceF1().tables(np.arange(2), np.ones(1))
-    assert InstanceF1(**InstanceF1().parameters()) == InstanceF1()
+        tabulate(ClassWeighted({"c": 1.0}), data, ["a", "b"])
+    with pytest.raises(ValueError, match="names has 1 labels but the examples have 2 each"):
+        tabulate(Hamming(), data, ["a"])
+    task = Task(data, tabulate(ZeroOne(), data, ["a", "b"]), 1, np.ones(1))
+    with pytest.raises(ValueError, match=r"MicroF1\(\) has a cost of its own, 1 - F1"):
+        task.problem(MicroF1(), 1.0)
+    with pytest.raises(ValueError, match=r"ExampleF1 is no cost of classes and sequences.*matrix"):
+        ExampleF1().tabulate("positions", np.arange(2), np.ones(1))
+    assert ExampleF1(**ExampleF1().parameters()) == ExampleF1()
 
 
 @pytest.mark.parametrize(
@@ -801,9 +802,8 @@ def test_corner_cases(inference, name, m, magnitude, n_columns, bias, seed):
     Y[0, 0] = 1
     edges = [] if inference == "independent" else [(j, j + 1) for j in range(m - 1)]
     data = labels_data(X, Y, edges, bias=bias, inference=inference)
-    cost = label_tables(
-        ClassWeighted({0: 2.5}) if name == "weighted" else COSTS[name], list(range(m)), Y
-    )
+    chosen = ClassWeighted({0: 2.5}) if name == "weighted" else COSTS[name]
+    cost = tabulate(chosen, data, range(m))
     if not fits(data, cost):
         return
     theta, room = generic.workspace(data)

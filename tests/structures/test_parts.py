@@ -15,7 +15,7 @@ from maxmargin.structures import STRUCTURES, OwnCost, UserData
 from maxmargin.structures.user.compiled import check_data
 from maxmargin.testing import check_structure, tiny_problem
 from maxmargin.testing.tiny import Agreement
-from tests.ordinal import Distance
+from tests.grades import Distance
 
 
 class Steps(NamedTuple):

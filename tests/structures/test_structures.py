@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from maxmargin.core import contract as generic
 from maxmargin.core.contract import difference_potentials, has, maximize, potentials, workspace
 from maxmargin.core.problem import Problem
-from maxmargin.costs import COSTS, RANKING_COSTS, CostMatrix, Hamming, ZeroOne
+from maxmargin.costs import COSTS, CostMatrix, Hamming, ZeroOne
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import BlockFrankWolfe
 from maxmargin.structures import (
@@ -39,7 +39,7 @@ from maxmargin.testing.tiny import (
     tiny_data,
     tiny_tables,
 )
-from tests.ordinal import Distance, Ordinal, OrdinalData
+from tests.grades import Distance, Grades, GradesData
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -55,7 +55,7 @@ def test_every_registered_structure_has_a_tiny_instance():
         assert type(tiny_data(name).data) is kind
 
 
-@pytest.mark.parametrize("cost", [*COSTS, *RANKING_COSTS])
+@pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("features", FORMS)
 @pytest.mark.parametrize("structure", [name for name in STRUCTURES if name != "user"])
 def test_registered_structures_meet_the_contract(structure, features, cost):
@@ -78,7 +78,9 @@ def test_chains_with_a_block_switched_off(off, rng):
     offsets = np.array([0, 1, 3, 6])
     layout = chain_layout(2, 2, **{off: False})
     data = chain_data(rng.normal(size=(6, 2)), offsets, rng.integers(2, size=6), layout)
-    check_structure(data, cost=Hamming().tables(np.arange(2), np.diff(offsets)), compile=False)
+    check_structure(
+        data, cost=Hamming().tabulate("positions", np.arange(2), np.diff(offsets)), compile=False
+    )
 
 
 def test_chains_cut_out_of_longer_ones(rng):
@@ -87,7 +89,9 @@ def test_chains_cut_out_of_longer_ones(rng):
         rng.normal(size=(5, 2)), offsets, rng.integers(3, size=5), chain_layout(2, 3), borders
     )
     for cost in (Hamming(), ZeroOne()):
-        check_structure(data, cost=cost.tables(np.arange(3), np.diff(offsets)), compile=False)
+        check_structure(
+            data, cost=cost.tabulate("positions", np.arange(3), np.diff(offsets)), compile=False
+        )
 
 
 @pytest.mark.parametrize("cost", [Hamming(), ZeroOne()], ids=repr)
@@ -101,7 +105,9 @@ def test_chains_with_forbidden_outputs(cost, rng):
         rng.normal(size=(5, 2)), offsets, labels, chain_layout(2, 3), None, edges, nodes
     )
     assert 1 < len(all_outputs(data, 0)) < 27
-    check_structure(data, cost=cost.tables(np.arange(3), np.diff(offsets)), compile=False)
+    check_structure(
+        data, cost=cost.tabulate("positions", np.arange(3), np.diff(offsets)), compile=False
+    )
 
 
 @settings(max_examples=25)
@@ -129,7 +135,7 @@ def test_corner_cases_of_chains(
         rng.integers(n_labels, size=offsets[-1]),
         chain_layout(n_columns, n_labels, *blocks),
     )
-    tables = cost.tables(np.arange(n_labels), np.diff(offsets))
+    tables = cost.tabulate("positions", np.arange(n_labels), np.diff(offsets))
     check_structure(data, cost=tables, compile=False, seed=seed)
 
 
@@ -147,7 +153,7 @@ def test_corner_cases_of_classes(n_labels, n_columns, n, magnitude, bias, cost, 
     rng = np.random.default_rng(seed)
     X = magnitude * rng.integers(-2, 3, size=(n, n_columns)).astype(float)
     data = multiclass_data(X, rng.integers(n_labels, size=n), n_labels, bias)
-    tables = cost.tables(np.arange(n_labels), np.ones(n))
+    tables = cost.tabulate("positions", np.arange(n_labels), np.ones(n))
     check_structure(data, cost=tables, compile=False, seed=seed)
 
 
@@ -155,7 +161,7 @@ def test_corner_cases_of_classes(n_labels, n_columns, n, magnitude, bias, cost, 
 def test_ties_go_to_the_lowest_label(structure):
     data, sizes = tiny_data(structure)
     for cost in (Hamming(), ZeroOne()):
-        tables = cost.tables(np.arange(N_LABELS), sizes)
+        tables = cost.tabulate("positions", np.arange(N_LABELS), sizes)
         theta, room = workspace(data)
         y = np.zeros(sizes.max(), dtype=np.int32)
         for i, size in enumerate(sizes):
@@ -250,7 +256,7 @@ def _price_of_truth(right, data, cost, i, outputs, at):
 )
 def test_the_check_finds_what_is_wrong(name, wrong, message, monkeypatch):
     data, sizes = tiny_data("multiclass")
-    cost = Hamming().tables(np.arange(N_LABELS), sizes)
+    cost = Hamming().tabulate("positions", np.arange(N_LABELS), sizes)
     check_structure(data, cost=cost, compile=False)
     function = getattr(generic, name)
     kinds, implementation = _broken(function, wrong)
@@ -261,7 +267,7 @@ def test_the_check_finds_what_is_wrong(name, wrong, message, monkeypatch):
 
 def test_the_check_compares_compiled_code_with_python(monkeypatch):
     data, sizes = tiny_data("multiclass")
-    cost = Hamming().tables(np.arange(N_LABELS), sizes)
+    cost = Hamming().tabulate("positions", np.arange(N_LABELS), sizes)
     real = structure_checks.Problem
 
     class Tilted(real):
@@ -275,10 +281,10 @@ def test_the_check_compares_compiled_code_with_python(monkeypatch):
 
 
 def test_the_check_wants_a_cost_and_outputs():
-    data = Ordinal("abc").data([[1.0]], ["b"])
+    data = Grades("abc").data([[1.0]], ["b"])
     with pytest.raises(TypeError, match="cost must be given with data"):
         check_structure(data)
-    with pytest.raises(ValueError, match="outputs must say what the outputs of OrdinalData are"):
+    with pytest.raises(ValueError, match="outputs must say what the outputs of GradesData are"):
         check_structure(data, cost=Distance(np.ones(1)))
     with pytest.raises(TypeError, match="X and Y must be given"):
         check_structure(Agreement(2, 2))
@@ -291,13 +297,13 @@ def test_the_check_wants_a_cost_and_outputs():
 
 @pytest.fixture
 def ordinal(rng):
-    structure = Ordinal("abcd")
+    structure = Grades("abcd")
     X = rng.normal(size=(6, 2))
     return structure.data(X, ["a", "b", "c", "d", "c", "a"])
 
 
 def test_a_compiled_structure_of_ones_own_meets_the_contract(ordinal):
-    assert not has(difference_potentials, OrdinalData)  # the default one is used
+    assert not has(difference_potentials, GradesData)  # the default one is used
     check_structure(ordinal, cost=Distance(np.ones(6)), outputs=lambda i: range(4))
 
 
@@ -309,7 +315,7 @@ def test_a_compiled_structure_of_ones_own_trains_to_the_optimum(ordinal):
 
 
 def test_what_a_compiled_structure_lacks_is_named(ordinal):
-    class Half(OrdinalData):
+    class Half(GradesData):
         pass
 
     with pytest.raises(TypeError, match="must return a NamedTuple of arrays, got list"):
@@ -319,7 +325,7 @@ def test_what_a_compiled_structure_lacks_is_named(ordinal):
     with pytest.raises(ValueError, match="made 6 examples of 5 inputs"):
         check_data(ordinal, 5)
     with pytest.raises(TypeError, match=r"for WholeCost. Costs that fit: Distance"):
-        check_cost_fits(ordinal, ZeroOne().tables(np.arange(4), np.ones(6)))
+        check_cost_fits(ordinal, ZeroOne().tabulate("positions", np.arange(4), np.ones(6)))
 
 
 # -- a user's, in plain Python -------------------------------------------------------------------
@@ -373,7 +379,7 @@ def test_a_python_structure_agrees_with_the_same_one_compiled(rng):
     cost = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
     compiled = Problem(
         multiclass_data(X, labels, 3, bias=False),
-        CostMatrix(cost).tables(np.arange(3), np.ones(6)),
+        CostMatrix(cost).tabulate("positions", np.arange(3), np.ones(6)),
         MARGIN, 6, lam=0.1, search=DIRECT)  # fmt: skip
     plain = Problem(
         UserData(Agreement(3, 2), X, labels), OwnCost(), MARGIN, 6, lam=0.1, search=DIRECT

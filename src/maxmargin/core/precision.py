@@ -25,6 +25,7 @@ from maxmargin.core.contract import (
     maximize_bounded,
     score_lengths,
     steepest_slope,
+    true_parts,
 )
 
 #: The relative rounding of one operation, half the distance of neighbouring numbers.
@@ -82,8 +83,9 @@ def measure(
     n = len(sizes)
     known = score_lengths(data)
     length, terms = (np.zeros(n), np.zeros(n)) if known is None else known
+    parts = true_parts(data)
     with np.errstate(over="ignore"):
-        prices = largest_costs(cost, sizes, truths)
+        prices = largest_costs(cost, parts.lengths, parts.states)
     top = float(prices.max(initial=0.0))
     with np.errstate(all="ignore"):
         steep = steepest_slope(surrogate, top)

@@ -12,11 +12,15 @@ import numpy as np
 
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
+    has,
+    largest_costs,
     maximize,
+    n_weights,
     output_cost,
     output_size,
     output_sizes,
     potentials,
+    true_parts,
     truths,
     workspace,
 )
@@ -92,6 +96,26 @@ def best_outputs(
 
         workers.share(len(chunks), serve)
     return outputs, costs
+
+
+def largest_costs_of(data: Any, cost: Any) -> np.ndarray:
+    """Return the largest cost that an output of each example can have, by its tables if these know.
+
+    Of other costs the oracle says which output costs most, where only costs count.
+    """
+    if has(largest_costs, type(cost)):
+        parts = true_parts(data)
+        return np.asarray(largest_costs(cost, parts.lengths, parts.states))
+    sizes = output_sizes(data)
+    theta, room = workspace(data)
+    w = np.zeros(int(n_weights(data)))
+    y = np.zeros(int(sizes.max()), dtype=truths(data).dtype)
+    largest = np.zeros(len(sizes))
+    for i in range(len(sizes)):
+        potentials(data, i, w, 1.0, theta)
+        maximize(data, cost, i, theta, room, 0.0, 1.0, y, 0)
+        largest[i] = output_cost(data, cost, i, y, 0)
+    return largest
 
 
 def mean_score(costs: np.ndarray, largest: np.ndarray, weight: np.ndarray | None = None) -> float:

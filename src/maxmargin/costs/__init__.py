@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from maxmargin.costs.base import Cost, largest_cost
-from maxmargin.costs.f1 import InstanceF1
+from maxmargin.costs.base import PRICED, Cost, check_priced, fitting_costs, tabulate
+from maxmargin.costs.example_f1 import ExampleF1
 from maxmargin.costs.hamming import Hamming
-from maxmargin.costs.label_sets import label_tables, micro_f1_cost
 from maxmargin.costs.matrix import CostMatrix
-from maxmargin.costs.ranking.measures import (
-    AUC,
-    NDCG,
-    AveragePrecision,
-    NDCGAtK,
-    PrecisionAtK,
-    graded_weights,
-)
+from maxmargin.costs.micro_f1 import micro_f1_cost, micro_f1_criteria
+from maxmargin.costs.ordinal import Ordinal
+from maxmargin.costs.ranking.auc import AUC
+from maxmargin.costs.ranking.average_precision import AveragePrecision
+from maxmargin.costs.ranking.graded import graded_weights
+from maxmargin.costs.ranking.ndcg import NDCG
+from maxmargin.costs.ranking.ndcg_at_k import NDCGAtK
 from maxmargin.costs.ranking.pairs import NDCGPairs
+from maxmargin.costs.ranking.precision_at_k import PrecisionAtK
 from maxmargin.costs.ranking.user import RankingCost
 from maxmargin.costs.tables import F1Cost, PartCost, SwitchCost, WholeCost
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne
 
-#: Costs by name. A new one is a file of its own and a line here.
-COSTS: dict[str, type] = {
+#: Costs by name. A new one is a file of its own and a line here; which structures it fits is found
+#: by asking it (`fitting_costs`).
+COSTS: dict[str, type[Cost]] = {
     "hamming": Hamming,
     "zero_one": ZeroOne,
     "class_weighted": ClassWeighted,
     "matrix": CostMatrix,
-    "f1": InstanceF1,
-}
-
-#: Costs of rankings by name.
-RANKING_COSTS: dict[str, type] = {
+    "ordinal": Ordinal,
+    "f1": ExampleF1,
     "ap": AveragePrecision,
     "ndcg": NDCG,
     "ndcg_pairs": NDCGPairs,
@@ -40,28 +37,34 @@ RANKING_COSTS: dict[str, type] = {
     "precision_at_k": PrecisionAtK,
 }
 
+#: What surrogates that have criteria of their own take in place of a cost, by the name of these.
+CRITERIA = {"micro_f1": micro_f1_criteria}
+
 __all__ = [
     "AUC",
     "COSTS",
+    "CRITERIA",
     "NDCG",
-    "RANKING_COSTS",
+    "PRICED",
     "AveragePrecision",
     "ClassWeighted",
     "Cost",
     "CostMatrix",
+    "ExampleF1",
     "F1Cost",
     "Hamming",
-    "InstanceF1",
     "NDCGAtK",
     "NDCGPairs",
+    "Ordinal",
     "PartCost",
     "PrecisionAtK",
     "RankingCost",
     "SwitchCost",
     "WholeCost",
     "ZeroOne",
+    "check_priced",
+    "fitting_costs",
     "graded_weights",
-    "label_tables",
-    "largest_cost",
     "micro_f1_cost",
+    "tabulate",
 ]

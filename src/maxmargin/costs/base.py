@@ -1,36 +1,127 @@
-"""What a task loss must offer."""
+"""What a task loss must offer, and how it is asked for its tables."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from maxmargin.costs.tables import PartCost, WholeCost
+from maxmargin.core.contract import TrueParts, found_costs, largest_costs, true_parts
+
+#: The K classes or m labels of a structure.
+Names = Sequence[Any] | np.ndarray
+
+#: Kinds of parts, what is made of them, and the methods of a cost that price them, the first that
+#: it has. A kind that comes later is a line here.
+PRICED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "positions": ("classes and sequences", ("positions", "whole")),
+    "switches": ("label sets", ("switches", "whole")),
+    "places": ("rankings", ("places",)),
+}
 
 
-class Cost(Protocol):
+class Cost:
     """A task loss cost(y, y_true) >= 0, zero where y is y_true.
 
-    ``tables(classes, sizes)`` gives the loss as compiled code reads it, for examples that have
-    ``sizes[i]`` positions whose labels are indices into ``classes``: a `PartCost`, a sum over
-    positions, or a `WholeCost`. It raises ValueError where the loss does not fit the classes.
+    A structure is made of parts of one kind, and `tabulate` gives the loss as compiled code reads
+    it for that kind. A cost has a method for each kind that it can price, ``method(names, sizes)``,
+    and is refused by name for the others:
+
+    ============= ====================== ============================ ==============================
+    method        parts                  sizes                        returns
+    ============= ====================== ============================ ==============================
+    `positions`   labels of a sequence   (n,): known positions        `PartCost`, K x K prices
+    `switches`    labels, on or off      (n, 2): off and on in truth  `SwitchCost`, m x 2 prices, or
+                                                                      `F1Cost`
+    `places`      samples of a query     (n, 2): irrelevant, relevant a rule of inference/ranking
+    `whole`       none: positions and    as above                     `WholeCost`
+                  switches alike
+    ============= ====================== ============================ ==============================
+
+    ``names`` are the K classes or m labels, and what does not fit them is a ValueError. A class is
+    a sequence of one position.
 
     A cost is an immutable value: equal parameters, equal cost. `parameters` gives them back, for
     model files.
     """
 
-    def tables(self, classes: np.ndarray, sizes: np.ndarray) -> PartCost | WholeCost:
-        """Return the loss as compiled code reads it."""
-        ...
-
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal cost."""
-        ...
+        raise NotImplementedError
+
+    @classmethod
+    def prices(cls, kind: str) -> bool:
+        """Tell whether the cost has tables for a kind of parts."""
+        return any(callable(getattr(cls, name, None)) for name in PRICED[kind][1])
+
+    def tabulate(self, kind: str, names: Names, sizes: Any) -> Any:
+        """Return the loss as compiled code reads it, for examples made of parts of this kind."""
+        check_priced(self, kind)
+        method = next(name for name in PRICED[kind][1] if callable(getattr(self, name, None)))
+        return getattr(self, method)(names, np.asarray(sizes))
+
+    def costs_of(
+        self, parts: TrueParts, names: Names, found: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cost of one output per example, and the largest that one could have.
+
+        Examples
+        --------
+        >>> from maxmargin.core.contract import switches
+        >>> from maxmargin.costs import Hamming
+        >>> truth = np.array([[1, 0, -1], [1, 1, 0]])
+        >>> Hamming().costs_of(switches(truth), ["a", "b", "c"], np.array([1, 1, 1, 1, 1, 0]))
+        (array([1., 0.]), array([2., 3.]))
+        """
+        return both_costs(self.tabulate(parts.kind, names, parts.sizes), parts, found)
 
 
-def largest_cost(tables: PartCost | WholeCost, truth: np.ndarray, i: int) -> float:
-    """Return the largest cost that any labelling can have where `truth` is right."""
-    if isinstance(tables, WholeCost):
-        return float(tables.price[i])
-    return float(tables.scale[i] * tables.matrix.max(axis=1)[truth].sum())
+def both_costs(tables: Any, parts: TrueParts, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cost of one output per example by tables, and the largest that one could have."""
+    known = parts.lengths, parts.states
+    return found_costs(tables, *known, np.reshape(found, -1)), largest_costs(tables, *known)
+
+
+def tabulate(cost: Any, data: Any, names: Names) -> Any:
+    """Return a cost as compiled code reads it, for the examples of a structure.
+
+    Examples
+    --------
+    >>> from maxmargin.costs import Hamming
+    >>> from maxmargin.structures import labels_data
+    >>> data = labels_data(np.eye(2), [[1, 0, 1], [0, 1, -1]])
+    >>> tabulate(Hamming("mean"), data, ["a", "b", "c"]).scale
+    array([0.33333333, 0.5       ])
+    """
+    parts = true_parts(data)
+    if parts.kind == "switches" and (parts.lengths != len(names)).any():
+        raise ValueError(
+            f"names has {len(names)} labels but the examples have {parts.lengths[0]} each."
+        )
+    return cost.tabulate(parts.kind, names, parts.sizes)
+
+
+def fitting_costs(kind: str) -> list[str]:
+    """Return the names of the registered costs that price a kind of parts.
+
+    Examples
+    --------
+    >>> fitting_costs("switches")
+    ['hamming', 'zero_one', 'class_weighted', 'f1']
+    """
+    from maxmargin.costs import COSTS  # which is made of costs
+
+    return [name for name, cost in COSTS.items() if cost.prices(kind)]
+
+
+def check_priced(cost: Any, kind: str) -> None:
+    """Refuse a cost that has no prices for a kind of parts; say which have."""
+    if kind not in PRICED:
+        raise ValueError(f"kind must be one of {', '.join(PRICED)}; got {kind!r}.")
+    if not cost.prices(kind):
+        name = cost.__name__ if isinstance(cost, type) else type(cost).__name__
+        raise ValueError(
+            f"{name} is no cost of {PRICED[kind][0]}: it does not price {kind}. Costs that fit: "
+            f"{', '.join(fitting_costs(kind))}."
+        )

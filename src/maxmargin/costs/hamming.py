@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.costs.tables import PartCost
+from maxmargin.costs.base import Cost, Names
+from maxmargin.costs.tables import PartCost, SwitchCost, switch_cost
 
 
 @dataclass(frozen=True)
-class Hamming:
-    """Number of wrong positions, or their share of the sequence.
+class Hamming(Cost):
+    """Number of wrong positions, or their share of the sequence; of label sets, of wrong labels.
 
     Parameters
     ----------
     average : {"sum", "mean"}
-        "sum" counts the wrong positions; "mean" divides by the length of the sequence.
+        "sum" counts the wrong positions; "mean" divides by the known positions of the sequence, or
+        the known labels of the example.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> Hamming("mean").tables(np.array(["a", "b"]), np.array([4])).scale
+    >>> Hamming("mean").tabulate("positions", ["a", "b"], [4]).scale
     array([0.25])
     """
 
@@ -32,10 +33,14 @@ class Hamming:
         if self.average not in ("sum", "mean"):
             raise ValueError(f"Hamming: average must be 'sum' or 'mean', got {self.average!r}.")
 
-    def tables(self, classes: np.ndarray, sizes: np.ndarray) -> PartCost:
+    def positions(self, names: Names, sizes: np.ndarray) -> PartCost:
         """Return the loss as compiled code reads it."""
-        matrix = 1.0 - np.eye(len(classes))
-        return PartCost(matrix, position_scale(self.average, sizes))
+        return PartCost(1.0 - np.eye(len(names)), position_scale(self.average, sizes))
+
+    def switches(self, names: Names, sizes: np.ndarray) -> SwitchCost:
+        """Return the loss of label sets as compiled code reads it."""
+        scale = position_scale(self.average, sizes.sum(axis=1))
+        return switch_cost(np.ones((len(names), 2)), scale)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal cost."""

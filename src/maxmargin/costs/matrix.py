@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.costs.base import Cost, Names
 from maxmargin.costs.hamming import Hamming, position_scale
 from maxmargin.costs.tables import PartCost
 
 
-class CostMatrix:
+class CostMatrix(Cost):
     """Sum over positions of matrix[true label, predicted label].
 
     Parameters
@@ -23,8 +24,7 @@ class CostMatrix:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> CostMatrix([[0, 1], [5, 0]]).tables(np.array(["a", "b"]), np.array([1])).matrix
+    >>> CostMatrix([[0, 1], [5, 0]]).tabulate("positions", ["a", "b"], [1]).matrix
     array([[0., 1.],
            [5., 0.]])
     """
@@ -42,12 +42,12 @@ class CostMatrix:
         self.matrix = table
         self.average = average
 
-    def tables(self, classes: np.ndarray, sizes: np.ndarray) -> PartCost:
+    def positions(self, names: Names, sizes: np.ndarray) -> PartCost:
         """Return the loss as compiled code reads it."""
-        if len(self.matrix) != len(classes):
+        if len(self.matrix) != len(names):
             raise ValueError(
                 f"CostMatrix: matrix is {len(self.matrix)} x {len(self.matrix)} but there are "
-                f"{len(classes)} classes."
+                f"{len(names)} classes."
             )
         return PartCost(self.matrix.copy(), position_scale(self.average, sizes))
 

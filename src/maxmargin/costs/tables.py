@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.contract import implements, largest_costs
+from maxmargin.core.contract import found_costs, implements, largest_costs
 
 
 class PartCost(NamedTuple):
@@ -54,23 +54,64 @@ def switch_cost(price: np.ndarray, scale: np.ndarray) -> SwitchCost:
     return SwitchCost(price, np.zeros((0, 2)), np.zeros(len(scale)), scale)
 
 
+# -- of all examples at once ---------------------------------------------------------------------
+
+
+def _sums(lengths, numbers):
+    example = np.repeat(np.arange(len(lengths)), lengths)
+    return np.bincount(example, weights=numbers, minlength=len(lengths))
+
+
 @implements(largest_costs, PartCost)
-def _largest_of_parts(cost, sizes, truths):
-    example = np.repeat(np.arange(len(sizes)), sizes)
-    worst = np.asarray(cost.matrix).max(axis=1, initial=0.0)[truths]
-    return cost.scale * np.bincount(example, weights=worst, minlength=len(sizes))
+def _largest_of_positions(cost, lengths, states):
+    worst = np.asarray(cost.matrix).max(axis=1, initial=0.0)[np.maximum(states, 0)]
+    return cost.scale * _sums(lengths, np.where(states >= 0, worst, 0.0))
+
+
+@implements(found_costs, PartCost)
+def _found_of_positions(cost, lengths, states, found):
+    prices = np.asarray(cost.matrix)[np.maximum(states, 0), found]
+    return cost.scale * _sums(lengths, np.where(states >= 0, prices, 0.0))
 
 
 @implements(largest_costs, WholeCost)
-def _largest_of_whole(cost, sizes, truths):
-    return np.asarray(cost.price, dtype=np.float64)
+def _largest_of_whole(cost, lengths, states):
+    return cost.price * (_sums(lengths, states >= 0) > 0)
 
 
-@implements(largest_costs, F1Cost)
-def _largest_of_f1(cost, sizes, truths):
-    return np.asarray(cost.price, dtype=np.float64)
+@implements(found_costs, WholeCost)
+def _found_of_whole(cost, lengths, states, found):
+    return cost.price * (_sums(lengths, (states >= 0) & (found != states)) > 0)
+
+
+def _of_truth(table, states):
+    """Return what a table has for each switch in its true state, 0 where that is not known."""
+    known = states >= 0
+    switch = np.arange(len(states)) % len(table)
+    return np.where(known, table[switch, np.where(known, states, 0)], 0.0)
 
 
 @implements(largest_costs, SwitchCost)
-def _largest_of_switches(cost, sizes, truths):
-    return cost.scale * float(np.asarray(cost.price).max(axis=1).sum())
+def _largest_of_switches(cost, lengths, states):
+    # What a shift adds to h counts as a cost does.
+    table = np.maximum(cost.price, cost.shift) if len(cost.shift) else cost.price
+    return cost.scale * _sums(lengths, _of_truth(table, states))
+
+
+@implements(found_costs, SwitchCost)
+def _found_of_switches(cost, lengths, states, found):
+    prices = np.where(found != states, _of_truth(cost.price, states), 0.0)
+    return cost.base + cost.scale * _sums(lengths, prices)
+
+
+@implements(largest_costs, F1Cost)
+def _largest_of_f1(cost, lengths, states):
+    return np.asarray(cost.price, dtype=np.float64)
+
+
+@implements(found_costs, F1Cost)
+def _found_of_f1(cost, lengths, states, found):
+    known = states >= 0
+    wrong = _sums(lengths, known & (found != states))
+    on = _sums(lengths, states == 1) + _sums(lengths, known & (found == 1))
+    return cost.price * wrong / np.maximum(on, 1.0)

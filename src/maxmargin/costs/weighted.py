@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.costs.base import Cost, Names
 from maxmargin.costs.hamming import Hamming, position_scale
-from maxmargin.costs.tables import PartCost
+from maxmargin.costs.tables import PartCost, SwitchCost, switch_cost
 
 
 @dataclass(frozen=True)
-class ClassWeighted:
-    """Wrong positions, each counted with the weight of its true label.
+class ClassWeighted(Cost):
+    """Wrong positions, each counted with the weight of its true label; wrong labels of a set.
+
+    A label of a set has one weight, wherever it is wrong, on or off.
 
     Parameters
     ----------
@@ -25,8 +28,7 @@ class ClassWeighted:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> ClassWeighted({"b": 3.0}).tables(np.array(["a", "b"]), np.array([2])).matrix
+    >>> ClassWeighted({"b": 3.0}).tabulate("positions", ["a", "b"], [2]).matrix
     array([[0., 1.],
            [3., 0.]])
     """
@@ -42,15 +44,22 @@ class ClassWeighted:
                     f"ClassWeighted: weights[{label!r}] must be finite and >= 0, got {weight!r}."
                 )
 
-    def tables(self, classes: np.ndarray, sizes: np.ndarray) -> PartCost:
+    def positions(self, names: Names, sizes: np.ndarray) -> PartCost:
         """Return the loss as compiled code reads it."""
-        known = list(classes)
+        matrix = self._weights_of(names)[:, None] * (1.0 - np.eye(len(names)))
+        return PartCost(matrix, position_scale(self.average, sizes))
+
+    def switches(self, names: Names, sizes: np.ndarray) -> SwitchCost:
+        """Return the loss of label sets as compiled code reads it."""
+        price = np.repeat(self._weights_of(names)[:, None], 2, axis=1)
+        return switch_cost(price, position_scale(self.average, sizes.sum(axis=1)))
+
+    def _weights_of(self, names: Names) -> np.ndarray:
+        known = list(names)
         for label in self.weights:
             if label not in known:
                 raise ValueError(f"ClassWeighted: weights names {label!r}, which is no class.")
-        weight = np.array([float(self.weights.get(label, 1.0)) for label in known])
-        matrix = weight[:, None] * (1.0 - np.eye(len(known)))
-        return PartCost(matrix, position_scale(self.average, sizes))
+        return np.array([float(self.weights.get(label, 1.0)) for label in known])
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal cost."""

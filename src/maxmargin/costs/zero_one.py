@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.costs.base import Cost, Names
 from maxmargin.costs.tables import WholeCost
 
 
 @dataclass(frozen=True)
-class ZeroOne:
+class ZeroOne(Cost):
     """1 for an output that is wrong anywhere, 0 for the right one.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> ZeroOne().tables(np.array([0, 1]), np.array([3, 5])).price
+    >>> ZeroOne().tabulate("positions", [0, 1], [3, 5]).price
     array([1., 1.])
     """
 
-    def tables(self, classes: np.ndarray, sizes: np.ndarray) -> WholeCost:
+    def whole(self, names: Names, sizes: np.ndarray) -> WholeCost:
         """Return the loss as compiled code reads it."""
         return WholeCost(np.ones(len(sizes)))
 

@@ -237,34 +237,14 @@ def _with_beside(function: Any, names: tuple[str, ...]) -> Any:
 
 
 def with_parameters(doc: str | None, words: Mapping[str, tuple[str, str]]) -> str | None:
-    """Return a numpydoc docstring that also describes these parameters, unless it does already.
+    r"""Return a numpydoc docstring that also describes these parameters, unless it does already.
 
     Examples
     --------
-    >>> doc = '''Fit.
-    ...
-    ... Parameters
-    ... ----------
-    ... X : rows
-    ...
-    ... Returns
-    ... -------
-    ... self
-    ... '''
-    >>> print(with_parameters(doc, {"X": ("rows", ""), "qid": ("array", "The queries.")}))
-    Fit.
-    <BLANKLINE>
-
-    Parameters
-    ----------
-    X : rows
-    qid : array
-        The queries.
-    <BLANKLINE>
-
-    Returns
-    -------
-    self
+    >>> doc = "Fit.\n\nParameters\n----------\nX : rows\n\nReturns\n-------\nself"
+    >>> longer = with_parameters(doc, {"X": ("rows", ""), "qid": ("array", "The queries.")})
+    >>> longer.split("\n")[2:7]
+    ['Parameters', '----------', 'X : rows', 'qid : array', '    The queries.']
     """
     if doc is None:  # python -OO
         return None

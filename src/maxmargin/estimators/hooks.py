@@ -8,7 +8,6 @@ A subclass writes these hooks; everything public here is built on them.
 `_decode`              cells of all outputs -> what `predict` returns
 `_unpack`              w -> coef_, intercept_, ...: views of w, so that w is the only truth
 `_prediction_cost`     data -> a cost that weighs nothing (default: a table of zeros)
-`_largest_costs`       Task -> the largest cost an output of each example can have (for `score`)
 `_check_parameters`    refuse parameters that no data could make right, at `fit` and from a file
 `_fitted_state`        extra things a model file must hold; `_restore_fitted` takes them back
 `_n_weights`           the length that w must have, by classes, features and flags
@@ -36,7 +35,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin.core import predict
-from maxmargin.core.contract import largest_costs, output_sizes, truths
+from maxmargin.core.contract import output_sizes
 from maxmargin.costs.tables import free_cost
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
@@ -96,14 +95,10 @@ class Hooks:
         """Return a cost that weighs nothing: its type chooses the oracle."""
         return free_cost(len(output_sizes(data)), len(self.classes_))
 
-    def _largest_costs(self, task: Task) -> np.ndarray:
-        """Return the largest cost an output of each example can have, which normalises `score`."""
-        return largest_costs(task.cost, output_sizes(task.data), truths(task.data))
-
     def _scorer(self, request: Request) -> Score:
         """Return the function w -> 1 - mean normalised cost of the request."""
         task = self._encode(request, reset=False, weighted=False)
-        largest = self._largest_costs(task)
+        largest = predict.largest_costs_of(task.data, task.cost)
         free = self._prediction_cost(task.data)
         n_jobs = n_threads(self.n_jobs)
 

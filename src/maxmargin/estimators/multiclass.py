@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
-from maxmargin.costs import Hamming, WholeCost, ZeroOne
+from maxmargin.costs import Hamming, WholeCost, ZeroOne, tabulate
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
 from maxmargin.estimators.topk import TopK
@@ -147,7 +147,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
                     "to learn from."
                 )
         data = multiclass_data(rows, codes, len(self.classes_), self._has_bias)
-        cost = resolve_cost(self.cost).tables(self.classes_, np.ones(n_examples, dtype=np.int64))
+        cost = tabulate(resolve_cost(self.cost, "positions"), data, self.classes_)
         return Task(data, cost, n_examples, weight)
 
     def _encode_inputs(self, request: Request) -> MulticlassData:
@@ -168,7 +168,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         return WholeCost(np.zeros(len(data.labels)))
 
     def _score_name(self) -> str:
-        is_plain = isinstance(resolve_cost(self.cost), (ZeroOne, Hamming))
+        is_plain = isinstance(resolve_cost(self.cost, "positions"), (ZeroOne, Hamming))
         return "accuracy" if is_plain else "1 - cost"
 
     def _stratification(self, y: Any) -> np.ndarray:
@@ -203,7 +203,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         check_columns(self.missing)
         FeatureTable(self.min_count, self.n_hashed_features)
         check_class_weight(self.class_weight)
-        resolve_cost(self.cost)
+        resolve_cost(self.cost, "positions")
         check_classes(self.classes)
 
     def _check_classes(self) -> None:

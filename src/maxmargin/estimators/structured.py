@@ -9,17 +9,8 @@ from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 import numpy as np
 
-from maxmargin.core.contract import (
-    largest_costs,
-    maximize,
-    n_weights,
-    output_cost,
-    output_sizes,
-    potentials,
-    truths,
-    workspace,
-)
-from maxmargin.costs import PartCost, WholeCost
+from maxmargin.core.contract import n_weights, output_sizes, true_parts
+from maxmargin.costs import tabulate
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
 from maxmargin.inputs.checks import check_weights
@@ -186,21 +177,6 @@ class StructuredSVM(BaseSVM):
     def _prediction_cost(self, data: Any) -> Any:
         return self._cost_of(data)
 
-    def _largest_costs(self, task: Task) -> np.ndarray:
-        data, cost = task.data, task.cost
-        if isinstance(cost, PartCost | WholeCost):
-            return largest_costs(cost, output_sizes(data), truths(data))
-        # The oracle itself says which output costs most, where only costs count.
-        theta, room = workspace(data)
-        w = np.zeros(self.n_weights_)
-        y = np.zeros(int(output_sizes(data).max()), dtype=truths(data).dtype)
-        largest = np.zeros(task.n_examples)
-        for i in range(task.n_examples):
-            potentials(data, i, w, 1.0, theta)
-            maximize(data, cost, i, theta, room, 0.0, 1.0, y, 0)
-            largest[i] = output_cost(data, cost, i, y, 0)
-        return largest
-
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         pass  # the structure knows its features, and w how many there are
 
@@ -273,9 +249,8 @@ class StructuredSVM(BaseSVM):
                     "attribute classes; give it one, or a method cost(data) and cost=None."
                 )
             check_labels(data, len(self.structure.classes))
-            tables = resolve_cost(self.cost).tables(
-                np.asarray(self.structure.classes), np.asarray(output_sizes(data))
-            )
+            cost = resolve_cost(self.cost, true_parts(data).kind)
+            tables = tabulate(cost, data, np.asarray(self.structure.classes))
         elif callable(getattr(self.structure, "cost", None)):
             tables = self.structure.cost(data)
         else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 # These register implementations.
 from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
-from maxmargin.structures.chain import zero_one as _chain_zero_one  # noqa: F401
+from maxmargin.structures.chain import parts as _chain_parts  # noqa: F401
+from maxmargin.structures.chain import profile as _chain_profile  # noqa: F401
 from maxmargin.structures.chain.data import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.classes import oracles as _classes_oracles  # noqa: F401
 from maxmargin.structures.classes.data import MulticlassData, multiclass_data
@@ -22,6 +23,7 @@ from maxmargin.structures.labels.data import (
     TreeLabels,
 )
 from maxmargin.structures.labels.program import ProgramLabels, RelaxedProgramLabels
+from maxmargin.structures.ranking import oracles as _ranking_oracles  # noqa: F401
 from maxmargin.structures.ranking.data import RankingData, ranking_data
 from maxmargin.structures.user import oracles as _user_oracles  # noqa: F401
 from maxmargin.structures.user.compiled import CompiledStructure

@@ -7,13 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import output_cost
-from maxmargin.costs import Cost, PartCost, WholeCost, largest_cost
-from maxmargin.structures import chain_data, chain_layout, multiclass_data
+from maxmargin.core.contract import TrueParts, largest_costs, output_cost, switches
+from maxmargin.costs import PRICED, Cost, F1Cost, PartCost, SwitchCost, WholeCost
+from maxmargin.costs.ranking.base import RankingBase
+from maxmargin.structures import chain_data, chain_layout, labels_data, multiclass_data
 from maxmargin.testing._require import require, require_parameters
 from maxmargin.testing.enumerate import labellings
 
 LENGTHS = np.array([1, 2, 3, 2])
+
+#: The shapes of tables of n examples and k names.
+SHAPES: dict[type, Callable[[int, int], dict[str, tuple[int, ...]]]] = {
+    PartCost: lambda n, k: {"matrix": (k, k), "scale": (n,)},
+    WholeCost: lambda n, k: {"price": (n,)},
+    SwitchCost: lambda n, k: {"price": (k, 2), "scale": (n,)},
+    F1Cost: lambda n, k: {"price": (n,)},
+}
 
 
 def check_cost(
@@ -23,10 +32,11 @@ def check_cost(
     expected: Callable[[list[Any], list[Any]], float] | None = None,
     seed: int = 0,
 ) -> None:
-    """Check a cost against the contract of `maxmargin.costs.Cost`.
+    """Check a cost against the contract of `maxmargin.costs.Cost`, for every kind that it prices.
 
     Its tables are finite, >= 0, zero at the truth, one for every example whatever the other
-    examples; classes and chains read them as they are; parameters make an equal cost.
+    examples; structures read them as they are; parameters make an equal cost. Other kinds of parts
+    are refused by name.
 
     Parameters
     ----------
@@ -48,16 +58,45 @@ def check_cost(
     """
     name = type(cost).__name__
     known = np.asarray(classes)
-    tables = cost.tables(known, LENGTHS)
-    _check_tables(name, tables, len(known), len(LENGTHS))
-    _check_examples_apart(name, cost, known, tables)
     require_parameters(cost)
     rng = np.random.default_rng(seed)
+    checks = {"positions": _check_positions, "switches": _check_switches, "places": _check_places}
+    require(any(map(cost.prices, PRICED)), f"{name} prices nothing: it has no method of any kind.")
+    for kind, check in checks.items():
+        if cost.prices(kind):
+            check(name, cost, known, expected, rng)
+        else:
+            _check_refused(name, cost, kind, known)
+
+
+def _check_refused(name: str, cost: Cost, kind: str, names: np.ndarray) -> None:
+    try:
+        cost.tabulate(kind, names, np.ones((1, 2), dtype=np.int64))
+    except ValueError as error:
+        said = str(error)
+        require(
+            name in said and "Costs that fit" in said,
+            f"{name}.tabulate must name itself and what fits where it refuses {kind}; got: {said}",
+        )
+    else:
+        raise AssertionError(f"{name}.prices({kind!r}) is False, but tabulate gives tables.")
+
+
+# -- sequences -----------------------------------------------------------------------------------
+
+
+def _check_positions(
+    name: str, cost: Any, known: np.ndarray, expected: Any, rng: np.random.Generator
+) -> None:
+    tables = cost.tabulate("positions", known, LENGTHS)
+    _check_tables(name, tables, len(known), len(LENGTHS), (PartCost, WholeCost))
+    _check_examples_apart(name, cost, "positions", known, LENGTHS)
     offsets = np.concatenate([[0], np.cumsum(LENGTHS)])
     truth = rng.integers(len(known), size=offsets[-1]).astype(np.int32)
     chain = chain_data(
         np.zeros((len(truth), 1)), offsets, truth, chain_layout(1, len(known), end=False)
     )
+    bounds = largest_costs(tables, LENGTHS, truth)
     for i, length in enumerate(LENGTHS):
         own = truth[offsets[i] : offsets[i + 1]]
         # A class is a sequence of one label.
@@ -81,12 +120,61 @@ def check_cost(
                     f"{name}: {known[y].tolist()} where {known[own].tolist()} is right costs "
                     f"{price:g}, expected {wanted:g}.",
                 )
-        bound = largest_cost(tables, own, i)
+            _check_found(name, cost, TrueParts("positions", LENGTHS, truth), known, i, y, price)
+        _check_largest(name, own, bounds[i], largest if len(known) > 1 else bounds[i])
+
+
+# -- label sets ----------------------------------------------------------------------------------
+
+
+def _check_switches(
+    name: str, cost: Any, known: np.ndarray, expected: Any, rng: np.random.Generator
+) -> None:
+    m = len(known)
+    truth = rng.integers(2, size=(4, m)).astype(np.int32)
+    truth[np.arange(4), np.arange(4) % m] = 1  # some costs take no empty set
+    if m > 1:
+        truth[3, (3 + 1) % m] = -1
+    parts = switches(truth)
+    tables = cost.tabulate("switches", known, parts.sizes)
+    _check_tables(name, tables, m, 4, (SwitchCost, F1Cost, WholeCost))
+    _check_examples_apart(name, cost, "switches", known, parts.sizes)
+    sets = labels_data(np.zeros((4, 1)), truth)
+    bounds = largest_costs(tables, parts.lengths, parts.states)
+    for i, own in enumerate(truth):
+        largest = 0.0
+        for labelling in labellings(m, 2):
+            y = np.where(own >= 0, labelling, -1).astype(np.int32)
+            price = output_cost(sets, tables, i, y, 0)
+            _check_price(f"{name} of {y.tolist()} where {own.tolist()} is right", price, y, own)
+            largest = max(largest, price)
+            _check_found(name, cost, parts, known, i, labelling, price)
+        _check_largest(name, own, bounds[i], largest)
+
+
+# -- rankings ------------------------------------------------------------------------------------
+
+
+def _check_places(
+    name: str, cost: Any, known: np.ndarray, expected: Any, rng: np.random.Generator
+) -> None:
+    require(
+        isinstance(cost, RankingBase),
+        f"{name} prices places, so it must be a subclass of RankingBase.",
+    )
+    for n in (2, 4, 6):
+        relevant = rng.permutation(np.arange(n) % 2)
+        best = np.argsort(-relevant, kind="stable")
+        price = cost.value(relevant, best)
+        require(price == 0.0, f"{name}: the best ranking of {relevant} must cost 0, got {price!r}.")
+        price = cost.value(relevant, best[::-1])
         require(
-            len(known) == 1 or abs(bound - largest) <= 1e-12 * (1.0 + largest),
-            f"{name}: largest_cost says {bound:g} where {own.tolist()} is right, but the largest "
-            f"over all labellings is {largest:g}.",
+            np.isfinite(price) and price >= 0.0,
+            f"{name}: a ranking must cost a number >= 0, got {price!r}.",
         )
+
+
+# -- all kinds -----------------------------------------------------------------------------------
 
 
 def _check_price(what: str, price: float, y: np.ndarray, truth: np.ndarray) -> None:
@@ -95,38 +183,65 @@ def _check_price(what: str, price: float, y: np.ndarray, truth: np.ndarray) -> N
         require(price == 0.0, f"{what} must be 0, got {price!r}: it is the right output.")
 
 
-def _check_tables(name: str, tables: Any, n_labels: int, n_examples: int) -> None:
-    if isinstance(tables, PartCost):
-        shapes = {"matrix": (n_labels, n_labels), "scale": (n_examples,)}
-    elif isinstance(tables, WholeCost):
-        shapes = {"price": (n_examples,)}
-    else:
+def _check_largest(name: str, truth: np.ndarray, bound: float, largest: float) -> None:
+    require(
+        abs(bound - largest) <= 1e-12 * (1.0 + largest),
+        f"{name}: largest_costs says {bound:g} where {truth.tolist()} is right, but the largest "
+        f"over all outputs is {largest:g}.",
+    )
+
+
+def _check_found(
+    name: str, cost: Cost, parts: TrueParts, names: np.ndarray, i: int, y: np.ndarray, price: float
+) -> None:
+    """Hold the cost of all examples at once against that of one: the others are right."""
+    found = np.array(parts.states)
+    end = int(np.cumsum(parts.lengths)[i])
+    found[end - int(parts.lengths[i]) : end] = y
+    costs, _ = cost.costs_of(parts, names, found)
+    wanted = np.where(np.arange(len(costs)) == i, price, 0.0)
+    require(
+        np.allclose(costs, wanted, rtol=1e-12, atol=1e-12),
+        f"{name}.costs_of says {costs.tolist()} where example {i} is {y.tolist()} and the others "
+        f"are right, but it costs {price:g}.",
+    )
+
+
+def _check_tables(
+    name: str, tables: Any, n_names: int, n_examples: int, kinds: tuple[type, ...]
+) -> None:
+    if not isinstance(tables, kinds):
+        names = [kind.__name__ for kind in kinds]
         raise AssertionError(
-            f"{name}.tables must return a PartCost or a WholeCost, got {type(tables).__name__}."
+            f"{name}.tabulate must return a {' or a '.join(names)}, got {type(tables).__name__}."
         )
-    for field, shape in shapes.items():
+    for field, shape in SHAPES[type(tables)](n_examples, n_names).items():
         array = getattr(tables, field)
         require(
             isinstance(array, np.ndarray) and array.shape == shape and array.dtype == np.float64,
-            f"{name}.tables: {field} must be a float64 array of shape {shape}, got {array!r}.",
+            f"{name}.tabulate: {field} must be a float64 array of shape {shape}, got {array!r}.",
         )
         require(
             np.isfinite(array).all() and (array >= 0.0).all(),
-            f"{name}.tables: every entry of {field} must be finite and >= 0, got {array.tolist()}.",
+            f"{name}.tabulate: every entry of {field} must be finite and >= 0, got "
+            f"{array.tolist()}.",
         )
     if isinstance(tables, PartCost):
         require(
             not np.diag(tables.matrix).any(),
-            f"{name}.tables: the diagonal of matrix must be 0, got {np.diag(tables.matrix)}.",
+            f"{name}.tabulate: the diagonal of matrix must be 0, got {np.diag(tables.matrix)}.",
         )
 
 
-def _check_examples_apart(name: str, cost: Cost, classes: np.ndarray, tables: Any) -> None:
-    for i in range(len(LENGTHS)):
-        alone = cost.tables(classes, LENGTHS[i : i + 1])
-        here, there = (t.scale if isinstance(t, PartCost) else t.price for t in (alone, tables))
+def _check_examples_apart(
+    name: str, cost: Cost, kind: str, names: np.ndarray, sizes: np.ndarray
+) -> None:
+    tables = cost.tabulate(kind, names, sizes)
+    for i in range(len(sizes)):
+        alone = cost.tabulate(kind, names, sizes[i : i + 1])
+        here, there = (t.scale if hasattr(t, "scale") else t.price for t in (alone, tables))
         require(
             here[0] == there[i],
-            f"{name}.tables: example {i} has {there[i]:g} among others but {here[0]:g} alone; a "
+            f"{name}.tabulate: example {i} has {there[i]:g} among others but {here[0]:g} alone; a "
             "cost must not depend on other examples.",
         )

@@ -8,18 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.contract import has, maximize
 from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     COSTS,
-    RANKING_COSTS,
     ClassWeighted,
     Cost,
     CostMatrix,
-    label_tables,
+    tabulate,
 )
 from maxmargin.structures import (
     OwnCost,
-    RankingData,
     UserData,
     chain_data,
     chain_layout,
@@ -168,46 +167,38 @@ def tiny_cost(name: str, classes: Any = tuple(range(N_LABELS))) -> Cost:
     if name == "matrix":
         place = np.arange(len(classes))
         return CostMatrix(np.abs(place[:, None] - place) * (1.0 + 0.5 * place))
+    if name.endswith("_at_k"):  # the first two places
+        return COSTS[name](k=2)  # type: ignore[call-arg]
     return COSTS[name]()
 
 
 def fitting_costs(structure: str) -> list[str]:
-    """Return the names of the costs that a registered structure takes.
+    """Return the names of the costs that a registered structure takes: that it has an oracle for.
 
     Examples
     --------
-    >>> fitting_costs("multilabel")
-    ['hamming', 'zero_one', 'class_weighted', 'f1']
+    >>> fitting_costs("multilabel_tree")
+    ['hamming', 'zero_one', 'class_weighted']
     """
     if structure == "user":  # which has its own
         return ["own"]
-    if structure == "ranking":
-        return list(RANKING_COSTS)
-    misfits = {"matrix"} if structure.startswith("multilabel") else {"f1"}
-    if structure not in ("multilabel", "multilabel_listed"):
-        misfits.add("f1")
-    if structure.endswith(("_pairwise", "_relaxed", "_relaxed_program")):
-        misfits.add("zero_one")
-    return [name for name in COSTS if name not in misfits]
+    tiny = tiny_data(structure)
+    fitting = []
+    for name in COSTS:
+        try:
+            tables = tiny_tables(tiny, name)
+        except ValueError:  # it has no prices for these parts
+            continue
+        if has(maximize, type(tiny.data), type(tables)):
+            fitting.append(name)
+    return fitting
 
 
 def tiny_tables(tiny: TinyData, cost: str) -> Any:
     """Return a registered cost as these examples take it."""
     if isinstance(tiny.data, UserData):
         return OwnCost()
-    if isinstance(tiny.data, RankingData):
-        if cost not in RANKING_COSTS:
-            raise ValueError(f"{cost!r} is for labels. Costs that fit: {', '.join(RANKING_COSTS)}.")
-        # The first two places, where costs have some.
-        limits = {"k": 2} if cost.endswith("_at_k") else {}
-        n_relevant = tiny.data.n_relevant
-        shapes = zip(n_relevant, tiny.sizes - n_relevant, strict=True)
-        return RANKING_COSTS[cost](**limits).rule(list(shapes))
-    classes = np.arange(N_LABELS)
-    labels = tiny.data.labels if hasattr(tiny.data, "graph") else None
-    if labels is not None:
-        return label_tables(tiny_cost(cost), classes, labels)
-    return tiny_cost(cost).tables(classes, tiny.sizes)
+    return tabulate(tiny_cost(cost), tiny.data, np.arange(N_LABELS))
 
 
 def tiny_problem(
@@ -224,7 +215,7 @@ def tiny_problem(
 ) -> Problem:
     """Return a problem with a few examples of a registered structure.
 
-    `cost` is a name in `maxmargin.costs.COSTS`, or RANKING_COSTS; None is the first that fits. A
+    `cost` is a name in `maxmargin.costs.COSTS`; None is the first that fits. A
     structure in plain Python has a cost of its own: `cost` is then not looked at. `search` is a
     name in `maxmargin.search.SEARCHES`, or "auto".
 

@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.core.contract import capabilities, name_of
-from maxmargin.costs import COSTS, Cost
+from maxmargin.costs import COSTS, Cost, check_priced, fitting_costs
 from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.search import SEARCHES, Search
 from maxmargin.solvers import SOLVERS, Solver
@@ -40,9 +40,33 @@ def resolve(kind: str, value: Any, registry: Mapping[str, Any], method: str) -> 
     return value
 
 
-def resolve_cost(value: Any) -> Cost:
-    """Return the cost that a parameter stands for."""
-    return resolve("cost", value, COSTS, "tables")
+def resolve_cost(value: Any, kind: str, hint: str | None = None) -> Cost:
+    """Return the cost that a parameter stands for, of a structure with parts of this kind.
+
+    ``hint`` follows the error that a name is not known, where there is one.
+
+    Examples
+    --------
+    >>> resolve_cost("hamming", "switches")
+    Hamming(average='sum')
+    >>> resolve_cost("ap", "switches")
+    Traceback (most recent call last):
+    ValueError: AveragePrecision is no cost of label sets: ... Costs that fit: hamming, ...
+    """
+    if isinstance(value, str) and value in COSTS:
+        check_priced(COSTS[value], kind)
+    fitting = {name: COSTS[name] for name in fitting_costs(kind)}
+    if isinstance(value, str) and value not in fitting:
+        raise unknown("cost", value, fitting, hint)
+    if not isinstance(value, str | Cost):
+        what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+        raise TypeError(
+            f"cost must be a name ({', '.join(map(repr, fitting))}) or a maxmargin.costs.Cost, got "
+            f"{what}."
+        )
+    cost = resolve("cost", value, fitting, "tabulate")
+    check_priced(cost, kind)
+    return cost
 
 
 def resolve_surrogate(value: Any) -> Surrogate:

@@ -29,7 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.core.contract import as_matrix
 from maxmargin.core.problem import lam_from_C
-from maxmargin.costs import AveragePrecision, ZeroOne
+from maxmargin.costs import AveragePrecision, ZeroOne, tabulate
 from maxmargin.features.rows import as_features
 from maxmargin.inputs.checks import check_number
 from maxmargin.solvers import SDCA, OneSlack, run
@@ -152,7 +152,7 @@ def _classify(
     rows = _take(as_matrix(data.features, data.n_columns), samples.row)
     n_samples = len(samples.row)
     classes = multiclass_data(rows, is_relevant.astype(np.int32), 2, bias=True)
-    cost = ZeroOne().tables(np.arange(2), np.ones(n_samples, dtype=np.int64))
+    cost = tabulate(ZeroOne(), classes, (0, 1))
     task = Task(classes, cost, n_samples, 0.5 * weight[samples.query] / counts)
     # Two classes have a vector each, opposite at the optimum: half the norm, so half the C.
     problem = task.problem(MarginRescaling(), lam_from_C(0.5 * C, n_samples), n_jobs)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.costs import COSTS, RANKING_COSTS
+from maxmargin.costs import COSTS
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.stored import Arrays, Fields, check_options, read_result
 from maxmargin.persistence import read_estimator, restore_rng, rng_state, save_estimator
@@ -24,7 +24,7 @@ from maxmargin.training.settings import check_settings
 
 #: Parameters that stand for objects, and where their names are found.
 REGISTRIES: dict[str, dict[str, Any]] = {
-    "cost": {**COSTS, **RANKING_COSTS},
+    "cost": COSTS,
     "surrogate": SURROGATES,
     "search": SEARCHES,
     "solver": SOLVERS,

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import has, shift
 from maxmargin.core.problem import Problem
-from maxmargin.costs import F1Cost, SwitchCost, micro_f1_cost
+from maxmargin.costs import CRITERIA
 from maxmargin.search.choose import bind_search
 
 
@@ -45,7 +44,9 @@ class Task:
 
         Raises ValueError where surrogate, search, structure and cost do not fit together.
         """
-        cost = self._criteria(surrogate)
+        # Most surrogates take the cost as it is; Micro-F1 has two criteria of its own.
+        criteria = CRITERIA.get(getattr(surrogate, "criteria", "cost"))
+        cost = self.cost if criteria is None else criteria(surrogate, self.data, self.cost)
         return Problem(
             self.data,
             cost,
@@ -59,22 +60,3 @@ class Task:
             n_jobs=n_jobs,
             compile=compile,
         )
-
-    def _criteria(self, surrogate: Any) -> Any:
-        """Return the cost as the surrogate wants it: itself, but for Micro-F1."""
-        if getattr(surrogate, "criteria", "cost") == "cost":
-            return self.cost
-        if not has(shift, type(self.data), SwitchCost):
-            raise ValueError(
-                f"surrogate={surrogate!r} is for label sets (MultilabelSVM) only, not for "
-                f"{type(self.data).__name__}."
-            )
-        counts = isinstance(self.cost, SwitchCost) and all(
-            (numbers == 1.0).all() for numbers in (self.cost.price, self.cost.scale)
-        )
-        if not (counts or isinstance(self.cost, F1Cost)):
-            raise ValueError(
-                f"surrogate={surrogate!r} has a cost of its own, 1 - F1, so that another would be "
-                "passed over: leave cost at 'hamming', or choose another surrogate."
-            )
-        return micro_f1_cost(self.data)

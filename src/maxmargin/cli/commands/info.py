@@ -88,7 +88,7 @@ def _cache() -> dict[str, Any]:
 
 def _available() -> dict[str, list[str]]:
     from maxmargin.cli.kinds import KINDS
-    from maxmargin.costs import COSTS, RANKING_COSTS
+    from maxmargin.costs import PRICED, fitting_costs
     from maxmargin.io import EXTENSIONS, FUNCTIONS, PRESETS, SCHEMES
     from maxmargin.search import SEARCHES
     from maxmargin.solvers import SOLVERS
@@ -97,8 +97,7 @@ def _available() -> dict[str, list[str]]:
     return {
         "kinds": list(KINDS),
         "solvers": ["auto", *SOLVERS],
-        "costs": list(COSTS),
-        "costs of rankings": list(RANKING_COSTS),
+        **{f"costs of {made_of}": fitting_costs(kind) for kind, (made_of, _) in PRICED.items()},
         "surrogates": list(SURROGATES),
         "searches": ["auto", *SEARCHES],
         "templates": list(PRESETS),

@@ -110,6 +110,7 @@ class ConllReader(Reader):
         tag_column = -1 if given["tag_column"] is None else given["tag_column"]
         data = read_conll(source, tag_column, separator_for(path, given["separator"]), columns)
         template = _template(given["template"], data.columns)
+        X = template.transform(data.sentences)
         place = data.tag_column
         if data.tags is None or place is None:
             raise ValueError(f"{path} has no labels.")
@@ -121,7 +122,7 @@ class ConllReader(Reader):
             separator=given["separator"],
             scheme=given["scheme"] or find_scheme(data.tags),
         )
-        return reader, Batch(path, template.transform(data.sentences), data.tags, True, data)
+        return reader, Batch(path, X, data.tags, True, data)
 
     def write(self, target: Path | IO[str], batch: Batch, predictions: Any) -> None:
         """Write the file again with the predictions as a further column."""

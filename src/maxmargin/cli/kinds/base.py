@@ -83,11 +83,8 @@ class Kind(ABC):
         given = {name: own.get(option) for option, name in self.parameters.items()}
         return {**params, **{name: value for name, value in given.items() if value is not None}}
 
-    def check_estimator(self, estimator: Any) -> None:
+    def check_estimator(self, estimator: Any) -> None:  # noqa: B027 - most kinds have nothing to add
         """Refuse settings that `check_settings` does not know of."""
-        from maxmargin.training.settings import resolve_cost
-
-        resolve_cost(estimator.cost)
 
     # -- files -------------------------------------------------------------------------------------
 

@@ -57,7 +57,9 @@ class Chain(Kind):
         from maxmargin.estimators.chain.scores import looks_like_chunks
         from maxmargin.training.settings import resolve_cost
 
-        if estimator.scoring is not None or not isinstance(resolve_cost(estimator.cost), Hamming):
+        if estimator.scoring is not None or not isinstance(
+            resolve_cost(estimator.cost, "positions"), Hamming
+        ):
             return estimator.scoring
         labels = [label for sequence in held_out.y for label in sequence]
         return None if looks_like_chunks(labels) else "token_accuracy"

@@ -352,23 +352,26 @@ def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
     ValueError: --k is for the costs ndcg_at_k, precision_at_k, not for auc.
     """
     from maxmargin import RankingSVM
-    from maxmargin.costs import RANKING_COSTS
+    from maxmargin.costs import COSTS, check_priced, fitting_costs
     from maxmargin.estimators.ranking.scores import cost_meant
     from maxmargin.inputs.checks import unknown
 
-    if name is not None and name not in RANKING_COSTS:
+    costs: dict[str, Any] = {cost: COSTS[cost] for cost in fitting_costs("places")}
+    if name is not None and name not in COSTS:
         meant = cost_meant(name)
-        raise unknown("cost", name, RANKING_COSTS, meant and f" Say {meant[1]}.")
+        raise unknown("cost", name, costs, meant and f" Say {meant[1]}.")
+    if name is not None:
+        check_priced(COSTS[name], "places")
     given = {option: value for option, value in (("k", k), ("gain", gain)) if value is not None}
     if not given:
         return name
     name = RankingSVM().cost if name is None else name
-    known = {cost: {field.name for field in fields(RANKING_COSTS[cost])} for cost in RANKING_COSTS}
+    known = {cost: {field.name for field in fields(costs[cost])} for cost in costs}
     for option in given:
         if option not in known[name]:
             able = ", ".join(cost for cost in known if option in known[cost])
             raise ValueError(f"--{option} is for the costs {able}, not for {name}.")
-    return RANKING_COSTS[name](**given)
+    return costs[name](**given)
 
 
 def _one_by_one(found: dict[str, Any], n_shown: int) -> list[Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from maxmargin.core.contract.capabilities import capabilities, name_of
 from maxmargin.core.contract.cost import (
     cost_step,
-    largest_costs,
     output_cost,
     shift,
     steepest_slope,
@@ -48,6 +47,13 @@ from maxmargin.core.contract.oracles import (
     profile_price,
     profile_room,
     profile_up_to,
+)
+from maxmargin.core.contract.priced import (
+    TrueParts,
+    found_costs,
+    largest_costs,
+    switches,
+    true_parts,
 )
 from maxmargin.core.contract.product import product
 from maxmargin.core.contract.regularizer import (
@@ -99,6 +105,7 @@ from maxmargin.core.dispatch import (
 
 __all__ = [
     "Identity",
+    "TrueParts",
     "add_combination",
     "add_difference",
     "add_few",
@@ -120,6 +127,7 @@ __all__ = [
     "difference_potentials",
     "few_scores",
     "find",
+    "found_costs",
     "generic",
     "generic_on_two",
     "generic_on_two_with_default",
@@ -167,8 +175,10 @@ __all__ = [
     "spare_size",
     "squared_norms",
     "steepest_slope",
+    "switches",
     "tilt",
     "times_metric",
+    "true_parts",
     "truths",
     "workspace",
 ]

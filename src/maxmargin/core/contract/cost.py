@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import Any
 
 from maxmargin.core.contract.surrogate import psi
-from maxmargin.core.dispatch import (
-    generic_on_two,
-    generic_on_two_with_default,
-    generic_with_default,
-)
+from maxmargin.core.dispatch import generic_on_two, generic_on_two_with_default
 
 
 @generic_on_two
@@ -38,17 +33,7 @@ def cost_step(data, cost):
     return None
 
 
-@generic_with_default
-def largest_costs(cost, sizes, truths):
-    """Return a number for each example that no cost of its outputs exceeds. (Python only.)
-
-    ``sizes`` has the number of cells of each true output, ``truths`` the cells of all. The default,
-    1 each, is for costs that are shares.
-    """
-    return np.ones(len(sizes))
-
-
-def steepest_slope(surrogate, largest):
+def steepest_slope(surrogate: Any, largest: float) -> float:
     """Return the steepest dpsi/dh of any output where no cost is above ``largest``; Python only."""
     slope = psi(surrogate, 1e3, largest)[1] if math.isfinite(largest) else math.inf
     return max(float(slope), 0.0)

@@ -20,10 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.costs.ranking.measures import (
-    _check_gain,
-    _Discounted,
-)
+from maxmargin.costs.ranking.graded import GradedBase, check_gain
 from maxmargin.inference.ranking.rule import AREA, RankingRule, monotone_rule
 
 __all__ = ["NDCGPairs"]
@@ -33,7 +30,7 @@ LARGEST_STEP = 1.0 - 1.0 / np.log2(3.0)
 
 
 @dataclass(frozen=True)
-class NDCGPairs(_Discounted):
+class NDCGPairs(GradedBase):
     """The most that the pairs in the wrong order can take from NDCG; at least 1 - NDCG.
 
     (1 - 1/log2 3) / best DCG times the sum of gain_i - gain_j over pairs where j, of the lower
@@ -55,13 +52,14 @@ class NDCGPairs(_Discounted):
     gain: str = "exponential"
 
     def __post_init__(self) -> None:
-        _check_gain(self)
+        check_gain(self)
 
     def rule(self, shapes: Iterable[tuple[int, int]] = ()) -> RankingRule:
         """Return the cost of relevance alone as compiled code reads it, up to `shares`."""
         return monotone_rule(AREA)
 
-    def _lost(self, ranked: np.ndarray, discounts: np.ndarray, best: float) -> float:
+    def lost(self, ranked: np.ndarray, discounts: np.ndarray, best: float) -> float:
+        """Return what the pairs in the wrong order may take, as a share of the best sum."""
         swapped = np.maximum(np.triu(ranked[None, :] - ranked[:, None], 1), 0.0).sum()
         return float(LARGEST_STEP * swapped / best)
 

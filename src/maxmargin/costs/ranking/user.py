@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import types
 
 from maxmargin.core.compile import kernel
-from maxmargin.costs.ranking.measures import _Ranking
+from maxmargin.costs.ranking.base import RankingBase
 from maxmargin.inference.ranking.rule import (
     FUNCTIONS,
     USER,
@@ -33,7 +33,7 @@ MOST_SHAPES = 64
 
 
 @dataclass(frozen=True)
-class RankingCost(_Ranking):
+class RankingCost(RankingBase):
     """A cost of rankings given by its difference.
 
     With P relevant and N irrelevant samples, each numbered from the highest score down,

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from maxmargin.costs import Cost
-from maxmargin.estimators.chain.costs import weighted_cost
+from maxmargin.costs import Cost, PartCost
 from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.constraints import (
     Barriers,
@@ -20,7 +19,7 @@ from maxmargin.inputs.constraints import (
     node_barrier,
     training_barriers,
 )
-from maxmargin.inputs.labels import Labels
+from maxmargin.inputs.labels import Labels, class_weights
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.sequence_labels import Pieces, SequenceLabels, cut, read_fixed, read_labels
 from maxmargin.inputs.sequences import Stack, read_sequences, reread_sequences
@@ -145,7 +144,7 @@ def _task(
     # A mean over positions is one over the whole sequence's known ones, however it was cut.
     n_known = np.bincount(pieces.sample, weights=sizes)[pieces.sample]
     cost = weighted_cost(
-        options.cost.tables(read.labels.classes, n_known),
+        options.cost.tabulate("positions", read.labels.classes, n_known),
         options.class_weight,
         read.labels,
         read.codes[pieces.rows],
@@ -180,3 +179,26 @@ def _stored_layout(found: Any, n_features: int, n_labels: int) -> ChainLayout:
             "classes has"
         )
     return layout
+
+
+def weighted_cost(
+    cost: Any, class_weight: Any, labels: Labels, codes: np.ndarray, weight: np.ndarray
+) -> Any:
+    """Return cost tables in which each position counts with the weight of its true label.
+
+    codes, weight : true labels of the positions, and the weights of their sequences
+    """
+    if class_weight is None:
+        return cost
+    if not isinstance(cost, PartCost):
+        raise ValueError(
+            "class_weight weighs the cost of single positions, which a cost of whole sequences "
+            "such as cost='zero_one' does not have; leave one of them out."
+        )
+    factors = class_weights(class_weight, labels, codes, weight)
+    if not (factors[codes] * weight).any():
+        raise ValueError(
+            "class_weight times sample_weight is zero for every position: there is nothing to "
+            "learn from."
+        )
+    return cost._replace(matrix=cost.matrix * factors[:, None])

@@ -10,8 +10,8 @@ import numpy as np
 
 from maxmargin import metrics
 from maxmargin.core import predict
+from maxmargin.core.contract import TrueParts
 from maxmargin.costs import Cost
-from maxmargin.estimators.chain.costs import sequence_costs
 from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.labels import Labels
 from maxmargin.inputs.request import Request
@@ -51,11 +51,11 @@ def cost_judge(cost: Cost, labels: Labels, request: Request, offsets: np.ndarray
     weight = check_weights(request.sample_weight, len(n_known)) * (n_known > 0)
     if not weight.any():
         raise ValueError("Y has no known label in a sequence of positive weight.")
-    tables = cost.tables(labels.classes, n_known)
+    parts = TrueParts("positions", np.diff(offsets), codes)
 
     def judge(cells: np.ndarray) -> float:
-        costs = sequence_costs(tables, codes, cells, offsets)
-        return predict.mean_score(costs.found, costs.largest, weight)
+        found, largest = cost.costs_of(parts, labels.classes, cells)
+        return predict.mean_score(found, largest, weight)
 
     return judge
 

@@ -230,7 +230,7 @@ class ChainSVM(BaseSVM):
             FeatureTable(self.min_count, self.n_hashed_features),
             self.classes if classes is None else classes,
             self.constraints,
-            resolve_cost(self.cost),
+            resolve_cost(self.cost, "positions"),
             self.class_weight if weighted else None,
         )
         if reset:
@@ -258,7 +258,7 @@ class ChainSVM(BaseSVM):
         check_flags(self, "fit_intercept", "fit_transitions", "fit_start", "fit_end")
         FeatureTable(self.min_count, self.n_hashed_features)
         check_class_weight(self.class_weight)
-        resolve_cost(self.cost)
+        resolve_cost(self.cost, "positions")
         resolve_constraints(self.constraints)
         check_classes(self.classes)
 
@@ -283,7 +283,7 @@ class ChainSVM(BaseSVM):
     # -- what predictions are worth --------------------------------------------------------------
 
     def _score_name(self) -> str:
-        cost = resolve_cost(self.cost)
+        cost = resolve_cost(self.cost, "positions")
         if isinstance(cost, ZeroOne):
             return "sequence_accuracy"
         return "mean_token_accuracy" if isinstance(cost, Hamming) else "1 - cost"
@@ -313,7 +313,7 @@ class ChainSVM(BaseSVM):
     def _scorer(self, request: Request) -> Score:
         # Not by `_encode`: there a sequence is cut, here it is predicted whole.
         data = self._encode_inputs(request)
-        cost, labels = resolve_cost(self.cost), self._reader.labels
+        cost, labels = resolve_cost(self.cost, "positions"), self._reader.labels
         return self._judged(data, cost_judge(cost, labels, request, data.offsets))
 
     def _judged(self, data: ChainData, judge: Callable[[np.ndarray], float]) -> Score:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.contract import has, maximize
-from maxmargin.costs import InstanceF1
+from maxmargin.costs import ExampleF1
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.labels.listed import MAX_LISTED
 from maxmargin.inference.labels.tree import find_cycle
@@ -169,7 +169,7 @@ def choose_inference(inference: Any, edges: np.ndarray, labels: Labels, cost: An
     """
     check_inference(inference)
     m = len(labels)
-    is_f1 = isinstance(cost, InstanceF1)
+    is_f1 = isinstance(cost, ExampleF1)
     if inference == "auto":
         name = best_inference(edges, m)
         if name == "tree" and is_f1 and m <= MAX_LISTED:
@@ -216,5 +216,5 @@ def check_cost_fits(inference: str, cost: Any, tables: Any) -> None:
     if inference not in fitting:
         raise ValueError(
             f"inference={inference!r} has no oracle for the cost {cost!r}. Inferences that have: "
-            f"{', '.join(fitting)}. Costs that fit all: hamming, class_weighted."
+            f"{', '.join(fitting)}. Costs that are sums over labels, as hamming is, fit all."
         )

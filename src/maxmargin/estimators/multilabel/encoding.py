@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from maxmargin.costs import Cost, label_tables
+from maxmargin.costs import Cost, tabulate
 from maxmargin.estimators.multilabel.edges import (
     best_inference,
     check_cost_fits,
@@ -106,7 +106,7 @@ class SetReader:
             inference=self.inference,
             time_limit=limit,
         )
-        tables = label_tables(options.cost, self.labels.classes, matrix.cells)
+        tables = tabulate(options.cost, data, self.labels.classes)
         check_cost_fits(self.inference, options.cost, tables)
         return Task(data, tables, rows.shape[0], weight)
 

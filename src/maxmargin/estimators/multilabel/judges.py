@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from maxmargin.core import predict
+from maxmargin.core.contract import switches
 from maxmargin.costs import Cost
-from maxmargin.estimators.multilabel.costs import set_costs
 from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.label_sets import SetForm, label_matrix
 from maxmargin.inputs.labels import Labels
@@ -27,9 +27,10 @@ def cost_judge(
     weight = check_weights(request.sample_weight, n_examples) * (truth >= 0).any(axis=1)
     if not weight.any():
         raise ValueError("Y has no known label in a sample of positive weight.")
+    parts = switches(truth)
 
     def judge(cells: np.ndarray) -> float:
-        found, largest = set_costs(cost, labels.classes, truth, cells)
+        found, largest = cost.costs_of(parts, labels.classes, cells)
         return predict.mean_score(found, largest, weight)
 
     return judge

@@ -15,7 +15,6 @@ from maxmargin.costs import Hamming, SwitchCost
 from maxmargin.costs.tables import switch_cost
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
-from maxmargin.estimators.multilabel.costs import SET_METRICS
 from maxmargin.estimators.multilabel.edges import (
     check_inference,
     check_pairwise,
@@ -29,6 +28,7 @@ from maxmargin.estimators.multilabel.judges import (
     metric_judge,
     warn_of_constant,
 )
+from maxmargin.estimators.multilabel.measures import SET_METRICS
 from maxmargin.estimators.multilabel.outputs import PairwiseScores
 from maxmargin.estimators.multilabel.thresholds import best_thresholds
 from maxmargin.estimators.topk import TopK
@@ -211,7 +211,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
             self.inference,
             self.oracle_time_limit,
             self.fit_intercept,
-            resolve_cost(self.cost),
+            resolve_cost(self.cost, "switches"),
         )
         rows = self._rows(request.X, reset)
         if reset:
@@ -248,7 +248,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
         return self._judged(data, self._judge(request, len(data.labels)))
 
     def _judge(self, request: Request, n_examples: int) -> Judge:
-        cost = resolve_cost(self.cost)
+        cost = resolve_cost(self.cost, "switches")
         return cost_judge(cost, self._reader.labels, self._reader.form, request, n_examples)
 
     def _judged(self, data: Any, judge: Judge) -> Score:
@@ -263,7 +263,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
         return score
 
     def _score_name(self) -> str:
-        is_plain = isinstance(resolve_cost(self.cost), Hamming)
+        is_plain = isinstance(resolve_cost(self.cost, "switches"), Hamming)
         return "1 - hamming_loss" if is_plain else "1 - cost"
 
     def _measure_names(self) -> tuple[str, ...]:
@@ -309,7 +309,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept")
         FeatureTable(self.min_count, self.n_hashed_features)
-        resolve_cost(self.cost)
+        resolve_cost(self.cost, "switches")
         check_pairwise(self.pairwise)
         check_inference(self.inference)
         for name in ("oracle_time_limit", "predict_time_limit"):

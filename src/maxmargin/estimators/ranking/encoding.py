@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.costs import NDCG, NDCGAtK, NDCGPairs, PrecisionAtK, graded_weights
+from maxmargin.costs import tabulate
 from maxmargin.inputs.queries import Queries
 from maxmargin.structures.ranking.data import ranking_data
 from maxmargin.training.task import Task
@@ -26,7 +26,7 @@ def ranking_task(
 
     A query is one example, whose documents of grade >= relevance_threshold are to stand above the
     others. Under NDCG with several grades it is one example for each of them: the cost of a ranking
-    is the sum, with the weights of `graded_weights`, of its costs for each grade from which
+    is the sum, with the weights of `thresholds`, of its costs for each grade from which
     documents may count as relevant. No query left: None in place of examples.
     """
     # Within a query by falling grade: the relevant ones then come first, whichever grade counts.
@@ -42,14 +42,9 @@ def ranking_task(
     for q in range(len(queries)):
         start, end = queries.offsets[q], queries.offsets[q + 1]
         own = grades[order[start:end]]
-        if isinstance(cost, (NDCG, NDCGAtK, NDCGPairs)):
-            thresholds, shares = graded_weights(own, cost)
-        else:
-            thresholds, shares = np.array([relevance_threshold]), np.ones(1)
+        thresholds, shares = cost.thresholds(own, relevance_threshold)
         counts = (own[:, None] >= thresholds).sum(axis=0)
-        is_mixed = (counts > 0) & (counts < len(own)) & (shares > 0.0)
-        if isinstance(cost, PrecisionAtK):
-            is_mixed &= len(own) > cost.k
+        is_mixed = cost.tells_apart(counts, len(own)) & (shares > 0.0)
         n_skipped += not is_mixed.any()
         for count, part in zip(counts[is_mixed], shares[is_mixed], strict=True):
             first.append(int(start))
@@ -60,6 +55,4 @@ def ranking_task(
         return None, n_skipped
     is_ordered = bool((order == np.arange(len(order))).all())
     data = ranking_data(rows if is_ordered else rows[order], first, sizes, n_relevant)
-    others = np.array(sizes) - np.array(n_relevant)
-    rule = cost.rule(sorted(set(zip(n_relevant, others.tolist(), strict=True))))
-    return Task(data, rule, len(first), np.array(share)), n_skipped
+    return Task(data, tabulate(cost, data, ()), len(first), np.array(share)), n_skipped

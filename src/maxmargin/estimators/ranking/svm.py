@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from maxmargin.costs import RANKING_COSTS, PrecisionAtK
+from maxmargin.costs import PrecisionAtK
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
 from maxmargin.estimators.ranking.encoding import ranking_task
@@ -21,7 +21,7 @@ from maxmargin.estimators.ranking.scores import (
     measure_name,
     query_judge,
 )
-from maxmargin.inputs.checks import check_number, unknown
+from maxmargin.inputs.checks import check_number
 from maxmargin.inputs.columns import check_columns
 from maxmargin.inputs.queries import (
     Queries,
@@ -37,7 +37,7 @@ from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.persistence import register
 from maxmargin.training.path import PathResult
 from maxmargin.training.scoring import Score
-from maxmargin.training.settings import Settings, resolve
+from maxmargin.training.settings import Settings, resolve_cost
 from maxmargin.training.stages import check_stages, check_two_stages, in_two_stages
 from maxmargin.training.task import Task
 
@@ -315,10 +315,8 @@ class RankingSVM(QueryInputs, BaseSVM):
         return rows, queries.order, queries.offsets
 
     def _cost(self) -> Any:
-        if isinstance(self.cost, str) and self.cost not in RANKING_COSTS:
-            hint = cost_meant(self.cost)
-            raise unknown("cost", self.cost, RANKING_COSTS, hint and f" Pass cost={hint[0]}.")
-        return resolve("cost", self.cost, RANKING_COSTS, "rule")
+        hint = cost_meant(self.cost) if isinstance(self.cost, str) else None
+        return resolve_cost(self.cost, "places", hint and f" Pass cost={hint[0]}.")
 
     def _check_parameters(self) -> None:
         FeatureTable(self.min_count, self.n_hashed_features)

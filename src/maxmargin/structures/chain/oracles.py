@@ -1,4 +1,4 @@
-"""Chains: the oracles beside the best labelling. The k best, and the best at each cost level."""
+"""Chains: costs, the best labelling and the k best."""
 
 from __future__ import annotations
 
@@ -6,152 +6,61 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
-    cost_step,
     implements,
     k_best,
     k_best_room,
     margin_error,
-    output_sizes,
-    profile,
-    profile_levels,
-    profile_output,
-    profile_price,
-    profile_room,
-    profile_up_to,
+    maximize,
+    output_cost,
 )
-from maxmargin.costs.levels import steps_of
 from maxmargin.costs.tables import PartCost, WholeCost
-from maxmargin.inference.chain.best import path_score
+from maxmargin.inference.chain.best import best_path
 from maxmargin.inference.chain.kbest import best_k_paths
 from maxmargin.inference.chain.other import best_other_path
-from maxmargin.inference.chain.profiles import profile_path, profile_scores
-from maxmargin.structures.chain.data import ChainData, augment
+from maxmargin.structures.chain.data import ChainData, check_room
 
 
-class ProfileRoom(NamedTuple):
-    """Room for the profile of one sequence."""
+@jitable
+def augment(
+    data: Any, cost: Any, i: int, theta: Any, room: Any, score_scale: float, cost_scale: float
+) -> None:
+    """Fill room.augmented: unary potentials with the cost added to them.
 
-    steps: Any  # (n_labels, n_labels) int32: the cost matrix, in steps
-    unit: float
-    step: Any  # (longest, n_labels) int32
-    reach: Any  # (longest + 1,) int64
-    delta: Any  # (longest, n_levels, n_labels)
-    arrival: Any  # (n_labels,)
-    scores: Any  # (n_levels,)
-
-
-#: Bytes that a profile or a list of the best labellings may take.
-MOST_BYTES = 1 << 32
-
-
-def _check_room(data: Any, what: str, n_bytes: int) -> None:
-    """Refuse what sequences are too long for, before memory runs out."""
-    if n_bytes > MOST_BYTES:
-        longest = int(np.diff(data.offsets).max(initial=1))
-        raise ValueError(
-            f"{what} of a sequence of {longest} positions would take {n_bytes / 1e9:.3g} GB, above "
-            f"{MOST_BYTES / 1e9:.3g} GB. Cut the sequences into shorter ones, take "
-            "surrogate='margin', or search=ConvexHull(integral=False), which bounds the losses."
-        )
-
-
-@implements(profile_levels, ChainData, PartCost)
-def _profile_levels(data, cost):
-    steps, _ = steps_of(cost.matrix)
-    most = steps.max(axis=1, initial=0)[data.labels]
-    return int(np.add.reduceat(most, data.offsets[:-1]).max(initial=0)) + 1
-
-
-@implements(cost_step, ChainData, PartCost)
-def _cost_step(data, cost):
-    try:
-        return cost.scale * steps_of(cost.matrix)[1]
-    except ValueError:
-        return None
-
-
-@implements(profile_price, ChainData, PartCost)
-def _profile_price(data, cost):
-    # Half as many levels as there are at the end, at each position: what a pass over all takes.
-    sizes = np.diff(data.offsets)
-    return float(0.5 * (sizes**2).sum() / max(sizes.sum(), 1)) * int(steps_of(cost.matrix)[0].max())
-
-
-@implements(profile_room, ChainData, PartCost)
-def _profile_room(data, cost):
-    steps, unit = steps_of(cost.matrix)
-    longest, n_labels = int(np.diff(data.offsets).max(initial=1)), data.layout.n_labels
-    n_levels = profile_levels(data, cost)
-    _check_room(data, "A profile", 8 * longest * n_levels * n_labels)
-    return ProfileRoom(
-        steps,
-        unit,
-        np.zeros((longest, n_labels), dtype=np.int32),
-        np.zeros(longest + 1, dtype=np.int64),
-        np.zeros((longest, n_levels, n_labels)),
-        np.zeros(n_labels),
-        np.zeros(n_levels),
-    )
-
-
-@implements(profile, ChainData, PartCost)
-def _profile(data, cost, i, theta, room, own, h, g):
-    return profile_up_to(data, cost, i, theta, room, own, np.inf, h, g)
-
-
-@implements(profile_up_to, ChainData, PartCost)
-def _profile_up_to(data, cost, i, theta, room, own, limit, h, g):
-    n_labels = data.layout.n_labels
+    Scaling the unary potentials by a / score_scale leaves the transitions as they are. Without a
+    score, a tilt so large that scores only break ties stands for it.
+    """
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    factor = cost_scale * cost.scale[i] / max(score_scale, 1e-9)
     for t in range(length):
         truth = data.labels[first + t]
-        for k in range(n_labels):
-            own.step[t, k] = own.steps[truth, k]
-    unit = cost.scale[i] * own.unit
-    most = own.scores.shape[0] - 1
-    if limit < unit * most:
-        most = int(limit / unit + 1e-9)
-    n_levels = profile_scores(
-        theta.unary[:length],
-        theta.edges[:n_labels],
-        theta.edges[n_labels],
-        theta.edges[n_labels + 1],
-        own.step,
-        most,
-        own.reach,
-        own.delta,
-        own.arrival,
-        own.scores,
-    )
-    truth_score = path_score(
-        theta.unary[:length],
-        theta.edges[:n_labels],
-        theta.edges[n_labels],
-        theta.edges[n_labels + 1],
-        data.labels[first : first + length],
-    )
-    for level in range(n_levels):
-        h[level] = own.scores[level] - truth_score
-        g[level] = unit * level
-    return n_levels
+        for k in range(data.layout.n_labels):
+            room.augmented[t, k] = theta.unary[t, k] + factor * cost.matrix[truth, k]
 
 
-@implements(profile_output, ChainData, PartCost)
-def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+@implements(maximize, ChainData, PartCost)
+def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
-    profile_path(
-        theta.unary[:length],
+    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    best_path(
+        room.augmented[:length],
         theta.edges[:n_labels],
+        theta.edges[n_labels],
         theta.edges[n_labels + 1],
-        own.step,
-        own.reach,
-        own.delta,
-        level,
-        own.scores[level],
+        room.delta,
         outputs[at : at + length],
     )
+
+
+@implements(output_cost, ChainData, PartCost)
+def _output_cost_part(data, cost, i, outputs, at):
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    total = 0.0
+    for t in range(length):
+        total += cost.matrix[data.labels[first + t], outputs[at + t]]
+    return cost.scale[i] * total
 
 
 class KBestRoom(NamedTuple):
@@ -168,7 +77,7 @@ class KBestRoom(NamedTuple):
 
 def _k_best_room(data, k):
     longest, n_labels = int(np.diff(data.offsets).max(initial=1)), data.layout.n_labels
-    _check_room(data, f"The {k} best labellings", 16 * longest * n_labels * k)
+    check_room(data, f"The {k} best labellings", 16 * longest * n_labels * k)
     return KBestRoom(
         np.zeros((longest, n_labels, k)),
         np.zeros((longest, n_labels, k), dtype=np.int32),
@@ -206,7 +115,43 @@ def _k_best_part(data, cost, i, theta, room, score_scale, cost_scale, k, own, ou
     )
 
 
-# -- the zero-one cost: every labelling but the right one costs the same -------------------------
+# -- the zero-one cost: the right labelling against all others, which cost the same ----------------
+
+
+@implements(maximize, ChainData, WholeCost)
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    n_labels = data.layout.n_labels
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    best_other_path(
+        theta.unary[:length],
+        theta.edges[:n_labels],
+        theta.edges[n_labels],
+        theta.edges[n_labels + 1],
+        data.labels[first : first + length],
+        room.augmented[:, 0],
+        room.delta,
+        outputs[at : at + length],
+    )
+    value = score_scale * margin_error(data, i, theta, outputs, at) + cost_scale * cost.price[i]
+    if value > 0.0:
+        return
+    # A tie goes to the lower label at the last position where the two differ.
+    for t in range(length - 1, -1, -1):
+        if value == 0.0 and outputs[at + t] < data.labels[first + t]:
+            return
+        if outputs[at + t] != data.labels[first + t]:
+            break
+    for t in range(length):
+        outputs[at + t] = data.labels[first + t]
+
+
+@implements(output_cost, ChainData, WholeCost)
+def _output_cost_whole(data, cost, i, outputs, at):
+    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    for t in range(length):
+        if outputs[at + t] != data.labels[first + t]:
+            return cost.price[i]
+    return 0.0
 
 
 @implements(k_best_room, ChainData, WholeCost)
@@ -255,45 +200,3 @@ def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, o
                 outputs[at + count * length + t] = paths[rank * length + t]
             count += 1
     return count
-
-
-@implements(cost_step, ChainData, WholeCost)
-def _cost_step_whole(data, cost):
-    return cost.price
-
-
-@implements(profile_levels, ChainData, WholeCost)
-def _profile_levels_whole(data, cost):
-    return 2
-
-
-@implements(profile_room, ChainData, WholeCost)
-def _profile_room_whole(data, cost):
-    return np.zeros(int(output_sizes(data).max(initial=1)), dtype=np.int32)
-
-
-@implements(profile, ChainData, WholeCost)
-def _profile_whole(data, cost, i, theta, room, own, h, g):
-    n_labels = data.layout.n_labels
-    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
-    other = best_other_path(
-        theta.unary[:length],
-        theta.edges[:n_labels],
-        theta.edges[n_labels],
-        theta.edges[n_labels + 1],
-        data.labels[first : first + length],
-        room.augmented[:, 0],
-        room.delta,
-        own[:length],
-    )
-    h[0] = g[0] = 0.0
-    g[1] = cost.price[i]
-    h[1] = margin_error(data, i, theta, own, 0) if other > -np.inf else -np.inf
-    return 2
-
-
-@implements(profile_output, ChainData, WholeCost)
-def _profile_output_whole(data, cost, i, theta, room, own, level, outputs, at):
-    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
-    for t in range(length):
-        outputs[at + t] = own[t] if level == 1 else data.labels[first + t]

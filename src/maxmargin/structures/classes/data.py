@@ -21,10 +21,8 @@ from maxmargin.core.contract import (
     list_values,
     listed_norms,
     margin_error,
-    maximize,
     n_listed,
     n_weights,
-    output_cost,
     output_size,
     output_sizes,
     parts,
@@ -153,42 +151,6 @@ def _add_difference(data, i, outputs, at, scale, w):
     if data.has_bias:
         W[data.n_columns, truth] += scale
         W[data.n_columns, label] -= scale
-
-
-@implements(maximize, MulticlassData, PartCost)
-def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    truth = data.labels[i]
-    best = -np.inf
-    outputs[at] = 0
-    for k in range(data.n_labels):
-        price = cost.scale[i] * cost.matrix[truth, k]
-        value = score_scale * theta.scores[0, k] + cost_scale * price
-        if value > best:
-            best = value
-            outputs[at] = k
-
-
-@implements(output_cost, MulticlassData, PartCost)
-def _output_cost_part(data, cost, i, outputs, at):
-    return cost.scale[i] * cost.matrix[data.labels[i], outputs[at]]
-
-
-@implements(maximize, MulticlassData, WholeCost)
-def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    truth = data.labels[i]
-    best = -np.inf
-    outputs[at] = 0
-    for k in range(data.n_labels):
-        price = cost.price[i] if k != truth else 0.0
-        value = score_scale * theta.scores[0, k] + cost_scale * price
-        if value > best:
-            best = value
-            outputs[at] = k
-
-
-@implements(output_cost, MulticlassData, WholeCost)
-def _output_cost_whole(data, cost, i, outputs, at):
-    return cost.price[i] if outputs[at] != data.labels[i] else 0.0
 
 
 @implements(n_listed, MulticlassData)

@@ -1,4 +1,4 @@
-"""Classes: the oracles beside the best class. Classes are few, so all are gone through."""
+"""Classes: costs and oracles. Classes are few, so all are gone through."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from maxmargin.core.contract import (
     implements,
     k_best,
     k_best_room,
+    maximize,
     output_cost,
     profile,
     profile_levels,
@@ -17,6 +18,42 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.tables import PartCost, WholeCost
 from maxmargin.structures.classes.data import MulticlassData
+
+
+@implements(maximize, MulticlassData, PartCost)
+def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    truth = data.labels[i]
+    best = -np.inf
+    outputs[at] = 0
+    for k in range(data.n_labels):
+        price = cost.scale[i] * cost.matrix[truth, k]
+        value = score_scale * theta.scores[0, k] + cost_scale * price
+        if value > best:
+            best = value
+            outputs[at] = k
+
+
+@implements(output_cost, MulticlassData, PartCost)
+def _output_cost_part(data, cost, i, outputs, at):
+    return cost.scale[i] * cost.matrix[data.labels[i], outputs[at]]
+
+
+@implements(maximize, MulticlassData, WholeCost)
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    truth = data.labels[i]
+    best = -np.inf
+    outputs[at] = 0
+    for k in range(data.n_labels):
+        price = cost.price[i] if k != truth else 0.0
+        value = score_scale * theta.scores[0, k] + cost_scale * price
+        if value > best:
+            best = value
+            outputs[at] = k
+
+
+@implements(output_cost, MulticlassData, WholeCost)
+def _output_cost_whole(data, cost, i, outputs, at):
+    return cost.price[i] if outputs[at] != data.labels[i] else 0.0
 
 
 def _profile_levels(data, cost):

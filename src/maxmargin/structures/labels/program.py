@@ -33,6 +33,8 @@ from maxmargin.core.contract import (
     potentials,
     score_lengths,
     shift,
+    switches,
+    true_parts,
     truths,
     workspace,
 )
@@ -188,6 +190,11 @@ def _truths_relaxed(data):
     for i in range(len(cells)):
         cells[i] = Box(data.true_part(i))
     return cells
+
+
+@implements_each(true_parts, BOTH)
+def _true_parts(data):
+    return switches(data.labels)
 
 
 @implements_each(score_lengths, BOTH)

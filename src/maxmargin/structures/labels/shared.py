@@ -33,6 +33,8 @@ from maxmargin.core.contract import (
     row_product,
     score_lengths,
     shift,
+    switches,
+    true_parts,
     truths,
 )
 from maxmargin.costs.levels import steps_of
@@ -312,6 +314,11 @@ def _output_sizes(data):
 @implements_each(truths, INTEGRAL)
 def _truths(data):
     return data.labels.reshape(-1)
+
+
+@implements_each(true_parts, ALL)
+def _true_parts(data):
+    return switches(data.labels)
 
 
 @implements_each(score_lengths, ALL)

@@ -16,35 +16,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
+    TrueParts,
     add_combination,
     add_difference,
     add_parts,
     are_outputs,
     implements,
     margin_error,
-    maximize,
     n_weights,
-    output_cost,
     output_size,
     output_sizes,
     parts,
     potentials,
     score_lengths,
     score_rows,
+    true_parts,
     truths,
     workspace,
 )
 from maxmargin.features.rows import as_features, frozen, row_lengths
 from maxmargin.inference.ranking.interleave import (
     RankingRoom,
-    interleave,
     ranking_room,
-)
-from maxmargin.inference.ranking.rule import (
-    GeneralRule,
-    MonotoneRule,
-    TopRule,
-    cost_of_places,
 )
 
 
@@ -139,6 +132,12 @@ def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndar
     return answers
 
 
+@implements(true_parts, RankingData)
+def _true_parts(data):
+    n_each = np.stack([data.n_relevant, data.sizes - data.n_relevant], axis=1).reshape(-1)
+    return TrueParts("places", data.sizes, np.repeat(np.tile([1, 0], len(data.sizes)), n_each))
+
+
 @implements(workspace, RankingData)
 def _workspace(data):
     largest = int(data.sizes.max(initial=1))
@@ -213,37 +212,3 @@ def _add_difference(data, i, outputs, at, scale, w):
     for k in range(P, size):
         weights[k] = unit * (outputs[at + k] - P)
     add_combination(data.features, data.first[i], weights, w)
-
-
-def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    P, size = data.n_relevant[i], data.sizes[i]
-    scores = theta.scores
-    if score_scale != 1.0:
-        scores = room.scaled
-        for k in range(size):
-            scores[k] = score_scale * theta.scores[k]
-    interleave(
-        cost, scores[:P], scores[P:size], cost_scale, room.interleaving,
-        outputs[at : at + P], outputs[at + P : at + size],
-    )  # fmt: skip
-
-
-def _output_cost(data, cost, i, outputs, at):
-    P, size = data.n_relevant[i], data.sizes[i]
-    if P == 0 or size == P:
-        return 0.0
-    # How many others stand above the first relevant sample, the second, ..., the last.
-    counts = np.zeros(P + 1, dtype=np.int64)
-    for k in range(P, size):
-        counts[outputs[at + k]] += 1
-    above = np.empty(P, dtype=np.int32)
-    total = np.int64(0)
-    for k in range(P):
-        total += counts[k]
-        above[k] = total
-    return cost_of_places(cost, above, P, size - P)
-
-
-for _rule in (MonotoneRule, TopRule, GeneralRule):
-    implements(maximize, RankingData, _rule)(_maximize)
-    implements(output_cost, RankingData, _rule)(_output_cost)

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from maxmargin.costs import tabulate
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
 from maxmargin.inputs.checks import check_weights
@@ -52,7 +53,7 @@ class SignSVM(BaseSVM):
         n = len(data.labels)
         if reset:
             self.classes_ = np.array([-1, 1])
-        cost = resolve_cost(self.cost).tables(self.classes_, np.ones(n, dtype=np.int64))
+        cost = tabulate(resolve_cost(self.cost, "positions"), data, self.classes_)
         return Task(data, cost, n, check_weights(request.sample_weight, n))
 
     def _encode_inputs(self, request: Request) -> MulticlassData:
@@ -75,4 +76,4 @@ class SignSVM(BaseSVM):
 
     def _check_parameters(self) -> None:
         check_flags(self, "bias")
-        resolve_cost(self.cost)
+        resolve_cost(self.cost, "positions")

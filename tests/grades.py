@@ -25,7 +25,7 @@ from maxmargin.core.contract import (
 )
 
 
-class OrdinalData(NamedTuple):
+class GradesData(NamedTuple):
     X: Any  # (n, d)
     grades: Any  # (n,) int32
     n_grades: int
@@ -37,11 +37,11 @@ class Distance(NamedTuple):
     price: Any
 
 
-class OrdinalPotentials(NamedTuple):
+class GradesPotentials(NamedTuple):
     scores: Any  # (n_grades,)
 
 
-class Ordinal:
+class Grades:
     """What `StructuredSVM` takes."""
 
     def __init__(self, grades):
@@ -51,7 +51,7 @@ class Ordinal:
     def data(self, X, Y):
         X = np.ascontiguousarray(X, dtype=np.float64)
         codes = [0] * len(X) if Y is None else [self.grades.index(y) for y in Y]
-        return OrdinalData(X, np.array(codes, dtype=np.int32), len(self.grades))
+        return GradesData(X, np.array(codes, dtype=np.int32), len(self.grades))
 
     def decode(self, data, i, cells):
         return self.grades[cells[0]]
@@ -63,32 +63,32 @@ class Ordinal:
         return {"grades": self.grades}
 
 
-@implements(n_weights, OrdinalData)
+@implements(n_weights, GradesData)
 def _n_weights(data):
     return data.X.shape[1] + data.n_grades - 1
 
 
-@implements(output_sizes, OrdinalData)
+@implements(output_sizes, GradesData)
 def _output_sizes(data):
     return np.ones(len(data.X), dtype=np.int64)
 
 
-@implements(truths, OrdinalData)
+@implements(truths, GradesData)
 def _truths(data):
     return data.grades
 
 
-@implements(workspace, OrdinalData)
+@implements(workspace, GradesData)
 def _workspace(data):
-    return OrdinalPotentials(np.zeros(data.n_grades)), ()
+    return GradesPotentials(np.zeros(data.n_grades)), ()
 
 
-@implements(output_size, OrdinalData)
+@implements(output_size, GradesData)
 def _output_size(data, i):
     return 1
 
 
-@implements(potentials, OrdinalData)
+@implements(potentials, GradesData)
 def _potentials(data, i, w, scale, theta):
     d = data.X.shape[1]
     projection = 0.0
@@ -99,12 +99,12 @@ def _potentials(data, i, w, scale, theta):
         theta.scores[y] = theta.scores[y - 1] + scale * (projection + w[d + y - 1])
 
 
-@implements(margin_error, OrdinalData)
+@implements(margin_error, GradesData)
 def _margin_error(data, i, theta, outputs, at):
     return theta.scores[outputs[at]] - theta.scores[data.grades[i]]
 
 
-@implements(add_difference, OrdinalData)
+@implements(add_difference, GradesData)
 def _add_difference(data, i, outputs, at, scale, w):
     d = data.X.shape[1]
     truth, y = data.grades[i], outputs[at]
@@ -116,7 +116,7 @@ def _add_difference(data, i, outputs, at, scale, w):
         w[d + step] -= scale
 
 
-@implements(maximize, OrdinalData, Distance)
+@implements(maximize, GradesData, Distance)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     best = -np.inf
     for y in range(data.n_grades):
@@ -127,6 +127,6 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
             outputs[at] = y
 
 
-@implements(output_cost, OrdinalData, Distance)
+@implements(output_cost, GradesData, Distance)
 def _output_cost(data, cost, i, outputs, at):
     return cost.price[i] * abs(outputs[at] - data.grades[i])

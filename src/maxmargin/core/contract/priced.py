@@ -1,0 +1,72 @@
+"""What costs look at: the parts of true outputs, by kind and state. (Python only.)
+
+A cost is asked for its tables by the kind of parts, so that it works for every structure that has
+parts of a kind which it can price.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.contract.structure import output_sizes, truths
+from maxmargin.core.dispatch import generic, generic_with_default
+
+
+class TrueParts(NamedTuple):
+    """What costs look at in true outputs: parts, each in one of several states.
+
+    ``kind`` is what the parts are: "positions" (a label each, of sequences; a class is one
+    position), "switches" (labels of a set, off 0 or on 1) or "places" (samples of a ranking,
+    irrelevant 0 or relevant 1).
+    """
+
+    kind: str
+    lengths: Any  # (n_examples,) int64: the parts of each example
+    states: Any  # (sum of lengths,) int: the true states, one example after the other; -1: unknown
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The known parts of each example; of switches and places, (n, 2): in state 0 and in 1."""
+        if self.kind == "positions":
+            return _sums(self.lengths, self.states >= 0)
+        return np.stack([_sums(self.lengths, self.states == state) for state in (0, 1)], axis=1)
+
+
+def _sums(lengths: np.ndarray, flags: np.ndarray) -> np.ndarray:
+    ends = np.cumsum(np.concatenate([[0], flags]))[np.cumsum(np.concatenate([[0], lengths]))]
+    return np.diff(ends)
+
+
+def switches(labels: Any) -> TrueParts:
+    """Return label sets, of shape (n, m), as costs look at them."""
+    n, m = labels.shape
+    return TrueParts("switches", np.full(n, m, dtype=np.int64), np.reshape(labels, -1))
+
+
+@generic_with_default
+def true_parts(data):
+    """Return the true outputs as costs look at them, `TrueParts`. (Python only.)
+
+    The default is for structures whose cells are the labels of positions.
+    """
+    return TrueParts("positions", output_sizes(data), truths(data))
+
+
+@generic_with_default
+def largest_costs(cost, lengths, states):
+    """Return a number for each example that no cost of its outputs exceeds. (Python only.)
+
+    ``lengths`` and ``states`` are those of `TrueParts`. The default, 1 each, is for costs that are
+    shares.
+    """
+    return np.ones(len(lengths))
+
+
+@generic
+def found_costs(cost, lengths, states, found):
+    """Return the cost of one output of each example, given by the states of its parts.
+
+    Parts whose true state is not known count for nothing. (Python only.)
+    """

@@ -1,0 +1,49 @@
+"""Rankings: the best interleaving of a query's samples, and what an interleaving costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.core.contract import implements, maximize, output_cost
+from maxmargin.inference.ranking.interleave import interleave
+from maxmargin.inference.ranking.rule import (
+    GeneralRule,
+    MonotoneRule,
+    TopRule,
+    cost_of_places,
+)
+from maxmargin.structures.ranking.data import RankingData
+
+
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    P, size = data.n_relevant[i], data.sizes[i]
+    scores = theta.scores
+    if score_scale != 1.0:
+        scores = room.scaled
+        for k in range(size):
+            scores[k] = score_scale * theta.scores[k]
+    interleave(
+        cost, scores[:P], scores[P:size], cost_scale, room.interleaving,
+        outputs[at : at + P], outputs[at + P : at + size],
+    )  # fmt: skip
+
+
+def _output_cost(data, cost, i, outputs, at):
+    P, size = data.n_relevant[i], data.sizes[i]
+    if P == 0 or size == P:
+        return 0.0
+    # How many others stand above the first relevant sample, the second, ..., the last.
+    counts = np.zeros(P + 1, dtype=np.int64)
+    for k in range(P, size):
+        counts[outputs[at + k]] += 1
+    above = np.empty(P, dtype=np.int32)
+    total = np.int64(0)
+    for k in range(P):
+        total += counts[k]
+        above[k] = total
+    return cost_of_places(cost, above, P, size - P)
+
+
+for _rule in (MonotoneRule, TopRule, GeneralRule):
+    implements(maximize, RankingData, _rule)(_maximize)
+    implements(output_cost, RankingData, _rule)(_output_cost)
