@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import maxmargin
@@ -42,6 +43,12 @@ class Scratch:
         end = next(i for i in range(start, len(lines)) if lines[i] == "}")
         self._write(path, [*lines[:end], f"    {line}", *lines[end:]])
 
+    def add_function(self, path: str, before: str, text: str) -> None:
+        """Add a function, and two empty lines, before the first line that starts so."""
+        lines = self._lines(path)
+        place = next(i for i, each in enumerate(lines) if each.startswith(before))
+        self._write(path, [*lines[:place], *text.strip().split("\n"), "", "", *lines[place:]])
+
     def _lines(self, path: str) -> list[str]:
         return (self.package / path).read_text().split("\n")
 
@@ -62,18 +69,19 @@ class Scratch:
             if before != after:
                 difference = list(difflib.ndiff(before, after))
                 assert not [line for line in difference if line.startswith("- ")]
-                added[path] = [line[2:].strip() for line in difference if line.startswith("+ ")]
+                new = [line[2:].strip() for line in difference if line.startswith("+ ")]
+                added[path] = [line for line in new if line]
         return added
 
-    def run(self, check: str, contracts: str, chosen: str) -> None:
+    def run(self, check: str, contracts: Sequence[str] = (), chosen: str = "") -> None:
         """Run a file of tests/recipes/checks, and those of the contract tests that are chosen.
 
         In a process of its own, so that nothing of the recipe is left behind; uncompiled, because
-        the copy has no cache of compiled code. Of the contract tests at least one must be found.
+        the copy has no cache of compiled code. In every file at least one test must be found.
         """
         folder = self.package.parent
         environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_DISABLE_JIT": "1"}
-        files = [f"tests/recipes/checks/{check}.py", *([contracts] if contracts else [])]
+        files = [f"tests/recipes/checks/{check}.py", *contracts]
         command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *files]
         command += ["-k", f"recipes or ({chosen})"] if contracts else []
         done = subprocess.run(

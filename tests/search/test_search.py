@@ -387,9 +387,14 @@ def test_a_search_says_what_it_is(name):
     assert search.name == name
     assert search.needs <= {"weighted", "k_best", "constrained", "profile"}
     assert search.surrogates in ("any", "slack")
-    assert search.needs_slack == (name == "sarawagi")
-    assert search.is_exact == (name in ("profile", "hull", "angular"))
     assert SEARCHES[name](**search.parameters()) == search
+
+
+def test_which_searches_are_exact_and_which_need_a_slack():
+    exact = {"profile": 1, "hull": 1, "angular": 1, "bisecting": 0, "binary": 0, "sarawagi": 0}
+    for name, is_exact in exact.items():
+        search = SEARCHES[name]()
+        assert search.is_exact == is_exact and search.needs_slack == (name == "sarawagi")
 
 
 def test_the_fallback_follows_the_oracles():

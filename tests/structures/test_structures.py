@@ -31,6 +31,7 @@ from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing import all_outputs, check_solver, check_structure, optimum
 from maxmargin.testing import structures as structure_checks
 from maxmargin.testing.tiny import (
+    FORMS,
     N_LABELS,
     TINY,
     Agreement,
@@ -55,7 +56,7 @@ def test_every_registered_structure_has_a_tiny_instance():
 
 
 @pytest.mark.parametrize("cost", COSTS)
-@pytest.mark.parametrize("features", ["dense", "csr", "float32"])
+@pytest.mark.parametrize("features", FORMS)
 @pytest.mark.parametrize("structure", [name for name in STRUCTURES if name != "user"])
 def test_registered_structures_meet_the_contract(structure, features, cost):
     tiny = tiny_data(structure, features)

@@ -40,8 +40,10 @@ from maxmargin.surrogates.erfc import erfcx, log_erfc
 from maxmargin.testing import check_surrogate
 from maxmargin.training.settings import resolve_surrogate
 
+#: More is said of these than the contract asks of all that are registered.
+OURS = ["margin", "slack", "beta", "generalized", "log", "prob", "micro_f1"]
 VARIANTS = [
-    *(cls() for cls in SURROGATES.values()),
+    *(SURROGATES[name]() for name in OURS),
     BetaScaling(0.0),
     BetaScaling(0.3),
     BetaScaling(1),
@@ -80,7 +82,7 @@ def test_registered_surrogates_meet_the_contract(name):
     check_surrogate(SURROGATES[name](), n_points=200)
 
 
-@pytest.mark.parametrize("surrogate", VARIANTS[len(SURROGATES) :], ids=str)
+@pytest.mark.parametrize("surrogate", VARIANTS[len(OURS) :], ids=str)
 def test_other_parameters_meet_the_contract(surrogate):
     check_surrogate(surrogate, n_points=200)
 
@@ -525,8 +527,8 @@ def test_flags_follow_the_parameters():
     assert GeneralizedScaling(0.5, 0.0).direct_tilt is None
     assert GeneralizedScaling(1.0, 0.0).direct_tilt == BetaScaling(0.0).direct_tilt == 1.0
     assert ProbLoss().is_convex and not ProbLoss(convex=False).is_convex
-    is_linear = {name for name, cls in SURROGATES.items() if cls().is_linear}
-    assert is_linear == set(SURROGATES) - {"log", "prob"}
+    is_linear = {name for name in OURS if SURROGATES[name]().is_linear}
+    assert is_linear == set(OURS) - {"log", "prob"}
 
 
 # -- a user's own --------------------------------------------------------------------------------

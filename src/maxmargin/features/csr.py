@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     add_combination,
     add_outer,
     add_row,
     add_scores,
+    as_matrix,
     clear_row,
     implements,
     row_product,
@@ -23,6 +25,7 @@ from maxmargin.core.contract import (
     score_rows,
     squared_norms,
 )
+from maxmargin.features.rows import float_type, frozen
 
 
 class Csr(NamedTuple):
@@ -31,6 +34,17 @@ class Csr(NamedTuple):
     values: Any  # (n_stored,) float64 or float32
     indices: Any  # (n_stored,) int32
     indptr: Any  # (n_rows + 1,) int64
+
+    @classmethod
+    def takes(cls, X: Any) -> bool:
+        """Tell whether a matrix can be held so."""
+        return bool(sp.issparse(X))
+
+    @classmethod
+    def of(cls, X: Any) -> Csr:
+        """Wrap a CSR matrix."""
+        indices, indptr = frozen(X.indices, np.int32), frozen(X.indptr, np.int64)
+        return cls(frozen(X.data, float_type(X)), indices, indptr)
 
 
 @implements(add_scores, Csr)
@@ -126,6 +140,12 @@ def _row_product_csr(features, row, other):
             a += 1
             b += 1
     return total
+
+
+@implements(as_matrix, Csr)
+def _as_matrix_csr(features, n_columns):
+    parts = (features.values, features.indices, features.indptr)
+    return sp.csr_matrix(parts, shape=(len(features.indptr) - 1, n_columns))
 
 
 @implements(squared_norms, Csr)

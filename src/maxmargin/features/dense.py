@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     add_combination,
     add_outer,
     add_row,
     add_scores,
+    as_matrix,
     clear_row,
     implements,
     row_product,
@@ -23,12 +25,23 @@ from maxmargin.core.contract import (
     score_rows,
     squared_norms,
 )
+from maxmargin.features.rows import float_type, frozen
 
 
 class Dense(NamedTuple):
     """A C-ordered matrix, one row a position."""
 
     values: Any  # (n_rows, n_columns) float64 or float32
+
+    @classmethod
+    def takes(cls, X: Any) -> bool:
+        """Tell whether a matrix can be held so."""
+        return not sp.issparse(X)
+
+    @classmethod
+    def of(cls, X: Any) -> Dense:
+        """Wrap a matrix."""
+        return cls(frozen(X, float_type(X)))
 
 
 @implements(add_scores, Dense)
@@ -139,6 +152,11 @@ def _row_product_dense(features, row, other):
     for f in range(n_fours, n_columns):
         sum0 += np.float64(values[row, f]) * values[other, f]
     return (sum0 + sum1) + (sum2 + sum3)
+
+
+@implements(as_matrix, Dense)
+def _as_matrix_dense(features, n_columns):
+    return features.values
 
 
 @implements(squared_norms, Dense)

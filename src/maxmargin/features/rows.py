@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin.core.contract import row_sizes, squared_norms
-from maxmargin.features.csr import Csr
-from maxmargin.features.dense import Dense
 
 
 def frozen(array: Any, dtype: Any) -> np.ndarray:
@@ -35,15 +32,25 @@ def check_labels(labels: Any, n_rows: int, n_labels: int) -> None:
         )
 
 
-def as_features(X: Any) -> Dense | Csr:
-    """Wrap a validated dense matrix or CSR matrix."""
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    if sp.issparse(X):
-        return Csr(frozen(X.data, dtype), frozen(X.indices, np.int32), frozen(X.indptr, np.int64))
-    return Dense(frozen(X, dtype))
+def float_type(X: Any) -> type:
+    """Return the type that numbers are kept in: float32 stays, the rest is float64."""
+    return np.float32 if X.dtype == np.float32 else np.float64
 
 
-def row_lengths(features: Dense | Csr) -> tuple[np.ndarray, np.ndarray]:
+def as_features(X: Any) -> Any:
+    """Wrap a validated matrix, dense or CSR, by the last type of `FEATURES` that takes it.
+
+    Examples
+    --------
+    >>> type(as_features(np.eye(2))).__name__
+    'Dense'
+    """
+    from maxmargin.features import FEATURES  # which is made of the modules that need this one
+
+    return next(kind for kind in reversed(FEATURES.values()) if kind.takes(X)).of(X)
+
+
+def row_lengths(features: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return |x| of every row, and how many numbers it has."""
     with np.errstate(over="ignore"):
         lengths = np.sqrt(squared_norms(features))

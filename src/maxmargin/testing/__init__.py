@@ -14,6 +14,7 @@ from __future__ import annotations
 from maxmargin.testing.clouds import cloud_problem
 from maxmargin.testing.costs import check_cost
 from maxmargin.testing.exact import Optimum, optimum
+from maxmargin.testing.features import check_features
 from maxmargin.testing.oracles import check_oracles
 from maxmargin.testing.outputs import all_outputs
 from maxmargin.testing.solvers import check_solver
@@ -25,6 +26,7 @@ __all__ = [
     "Optimum",
     "all_outputs",
     "check_cost",
+    "check_features",
     "check_oracles",
     "check_solver",
     "check_structure",

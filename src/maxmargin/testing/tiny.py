@@ -79,12 +79,18 @@ class Agreement:
         return int(np.argmax(values))
 
 
+#: How a small matrix is held, by name; one for each type of `maxmargin.features.FEATURES` at least.
+FORMS: dict[str, Callable[[np.ndarray], Any]] = {
+    "dense": np.asarray,
+    "csr": sp.csr_matrix,
+    "float32": np.float32,
+}
+
+
 def _features(n_rows: int, kind: str, rng: np.random.Generator) -> Any:
     X = rng.normal(size=(n_rows, 2)).round(2)
     X[rng.random(X.shape) < 0.2] = 0.0
-    if kind == "csr":
-        return sp.csr_matrix(X)
-    return X.astype(np.float32) if kind == "float32" else X
+    return FORMS[kind](X)
 
 
 def _tiny_multiclass(kind: str, rng: np.random.Generator) -> TinyData:
@@ -144,7 +150,7 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
 
 
 def tiny_data(structure: str, features: str = "dense", seed: int = 0) -> TinyData:
-    """Return a few examples of a registered structure; features "dense", "csr" or "float32"."""
+    """Return a few examples of a registered structure; features as `FORMS` has them."""
     return TINY[structure](features, np.random.default_rng(seed))
 
 

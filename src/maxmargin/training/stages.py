@@ -25,12 +25,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from maxmargin.core.contract import as_matrix
 from maxmargin.core.problem import lam_from_C
 from maxmargin.costs import AveragePrecision, ZeroOne, tabulate
-from maxmargin.features.rows import Csr, as_features
+from maxmargin.features.rows import as_features
 from maxmargin.inputs.checks import check_number
 from maxmargin.solvers import SDCA, OneSlack, run
 from maxmargin.solvers.cutting.one_slack_rows import OneSlackRows
@@ -97,7 +97,7 @@ def reduce_task(
     data: RankingData = task.data
     samples = _Samples.of(data)
     w0 = _classify(data, samples, task.weight, C, n_jobs)
-    matrix = _matrix(data)
+    matrix = as_matrix(data.features, data.n_columns)
     scores = row_scores(data.features, matrix.shape[0], w0)[samples.row]
     margins = samples.sign * (scores + w0[-1])
     easy = np.flatnonzero(margins >= 1.0)
@@ -149,7 +149,7 @@ def _classify(
     is_relevant = samples.sign > 0.0
     n_others = data.sizes - data.n_relevant
     counts = np.where(is_relevant, data.n_relevant[samples.query], n_others[samples.query])
-    rows = _take(_matrix(data), samples.row)
+    rows = _take(as_matrix(data.features, data.n_columns), samples.row)
     n_samples = len(samples.row)
     classes = multiclass_data(rows, is_relevant.astype(np.int32), 2, bias=True)
     cost = tabulate(ZeroOne(), classes, (0, 1))
@@ -162,15 +162,6 @@ def _classify(
         result, _ = run(problem, SDCA(), rng=rng, tol=SVM_TOL, max_iter=SVM_PASSES)
     first, second = result.w.reshape(-1, 2).T
     return np.ascontiguousarray(second - first)
-
-
-def _matrix(data: RankingData) -> Any:
-    """Return the rows as numpy or scipy know them."""
-    features = data.features
-    if isinstance(features, Csr):
-        parts = (features.values, features.indices, features.indptr)
-        return sp.csr_matrix(parts, shape=(len(features.indptr) - 1, data.n_columns))
-    return features.values
 
 
 def _take(matrix: Any, rows: np.ndarray) -> Any:

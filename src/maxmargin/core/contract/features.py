@@ -50,6 +50,11 @@ def row_product(features, row, other):
 
 
 @generic
+def as_matrix(features, n_columns):
+    """Return all rows as a matrix of numpy or scipy. (Python only.)"""
+
+
+@generic
 def squared_norms(features):
     """Return |x|^2 of every row. (Python only.)"""
 

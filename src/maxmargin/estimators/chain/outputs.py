@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from maxmargin.core.contract import as_matrix
 from maxmargin.core.workers import CHUNK, Workers, cut
-from maxmargin.features.rows import Csr
 from maxmargin.structures import ChainData
 
 
@@ -56,12 +55,14 @@ def for_each_sequence(
         weights.start + barrier[n_labels],
         weights.end + barrier[n_labels + 1],
     )
+    rows = as_matrix(data.features, data.layout.n_columns)
     pieces = cut(len(data.offsets) - 1, CHUNK)
 
     def serve(piece: int, worker: int) -> list[Any]:
         first, last = pieces[piece]
         begin, stop = int(data.offsets[first]), int(data.offsets[last])
-        unary = _rows(data, begin, stop) @ weights.coef.T + weights.intercept
+        own = rows[begin:stop].astype(np.float64, copy=False)
+        unary = own @ weights.coef.T + weights.intercept
         if len(data.node_barrier):
             unary += data.node_barrier[begin:stop]
         found = []
@@ -76,12 +77,3 @@ def for_each_sequence(
     with Workers(n_jobs) as workers:
         found = workers.share(len(pieces), serve)
     return [each for some in found for each in some]
-
-
-def _rows(data: ChainData, begin: int, stop: int) -> Any:
-    features = data.features
-    if not isinstance(features, Csr):
-        return features.values[begin:stop].astype(np.float64, copy=False)
-    lo, hi = int(features.indptr[begin]), int(features.indptr[stop])
-    parts = features.values[lo:hi], features.indices[lo:hi], features.indptr[begin : stop + 1] - lo
-    return sp.csr_array(parts, shape=(stop - begin, data.layout.n_columns)).astype(np.float64)

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import compiled, jitable
-from maxmargin.core.contract import score_rows
-from maxmargin.features.rows import Dense
+from maxmargin.core.contract import add_row, score_rows
 
 
 class HardRows(NamedTuple):
@@ -16,7 +15,7 @@ class HardRows(NamedTuple):
 
     Attributes
     ----------
-    features : Dense or Csr
+    features : a type of `maxmargin.features.FEATURES`
     sign : array of shape (n_rows,), y_i = 1.0 or -1.0
     start : array of shape (n_weights,)
         Weights that keep all rows on their side, so that there are some.
@@ -32,14 +31,10 @@ class HardRows(NamedTuple):
 
     def signed(self, i: int) -> np.ndarray:
         """Return y_i (x_i, 1), whose product with w is the margin of row i."""
-        row = np.zeros(len(self.start))
-        if isinstance(self.features, Dense):
-            row[:-1] = self.features.values[i]
-        else:
-            own = slice(self.features.indptr[i], self.features.indptr[i + 1])
-            row[self.features.indices[own]] = self.features.values[own]
+        row = np.zeros((len(self.start), 1))
+        compiled(_add_row)(self.features, i, row)
         row[-1] = 1.0
-        return self.sign[i] * row
+        return self.sign[i] * row[:, 0]
 
 
 def row_scores(features: Any, n_rows: int, w: np.ndarray) -> np.ndarray:
@@ -47,6 +42,11 @@ def row_scores(features: Any, n_rows: int, w: np.ndarray) -> np.ndarray:
     scores = np.empty(n_rows)
     compiled(_scores)(features, w, scores)
     return scores
+
+
+@jitable
+def _add_row(features: Any, i: int, out: Any) -> None:
+    add_row(features, i, 0, 1.0, out)
 
 
 @jitable

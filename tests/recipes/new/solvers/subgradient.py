@@ -31,7 +31,7 @@ class SubgradientState(State):
 
 @dataclass(frozen=True)
 class Subgradient(Solver):
-    """w -= (lam w - mean subgradient of the losses) / (lam (t + 1)) at step t, over all examples."""
+    """w -= (lam w + mean subgradient of the losses) / (lam t) at step t = 1, 2, ..."""
 
     name: ClassVar[str] = "subgradient"
     state_class: ClassVar[type[State]] = SubgradientState
