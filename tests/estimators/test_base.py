@@ -83,7 +83,7 @@ def refit_problem(model, X, y):
         ({"random_state": -3}, ValueError, r"random_state must be >= 0"),
         ({"cost": "haming"}, ValueError, r"cost='haming' is not known. There are: 'hamming'"),
         ({"cost": "matrix"}, ValueError, r"pass cost=CostMatrix\(\.\.\.\)"),
-        ({"cost": 3}, TypeError, r"cost must be a name .* or a maxmargin.costs.Cost"),
+        ({"cost": 3}, TypeError, r"cost must be a name .* or a maxmargin.costs.Cost, got 3"),
         ({"surrogate": "hinge"}, ValueError, r"surrogate='hinge' is not known"),
         ({"solver": "smo"}, ValueError, r"solver='smo' is not known. There are: 'auto', 'bcfw'"),
         ({"solver": BlockFrankWolfe}, TypeError, r"solver must .* got the class BlockFrankWolfe"),
