@@ -51,6 +51,12 @@ class CostMatrix(Cost):
             )
         return PartCost(self.matrix.copy(), position_scale(self.average, sizes))
 
+    @classmethod
+    def example(cls, names: Names) -> CostMatrix:
+        """Return one whose prices are no distances: mistakes cost more one way than the other."""
+        place = np.arange(len(names))
+        return cls(np.abs(place[:, None] - place) * (1.0 + 0.5 * place))
+
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal cost."""
         return {"matrix": self.matrix.tolist(), "average": self.average}

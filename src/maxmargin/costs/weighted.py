@@ -61,6 +61,11 @@ class ClassWeighted(Cost):
                 raise ValueError(f"ClassWeighted: weights names {label!r}, which is no class.")
         return np.array([float(self.weights.get(label, 1.0)) for label in known])
 
+    @classmethod
+    def example(cls, names: Names) -> ClassWeighted:
+        """Return one that finds the first of these names the most important."""
+        return cls({names[0]: 2.5})
+
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal cost."""
         return {"weights": dict(self.weights), "average": self.average}

@@ -12,9 +12,7 @@ from maxmargin.core.contract import has, maximize
 from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     COSTS,
-    ClassWeighted,
     Cost,
-    CostMatrix,
     tabulate,
 )
 from maxmargin.structures import (
@@ -162,14 +160,7 @@ def tiny_cost(name: str, classes: Any = tuple(range(N_LABELS))) -> Cost:
     >>> tiny_cost("class_weighted", ["a", "b"])
     ClassWeighted(weights={'a': 2.5}, average='sum')
     """
-    if name == "class_weighted":
-        return ClassWeighted({classes[0]: 2.5})
-    if name == "matrix":
-        place = np.arange(len(classes))
-        return CostMatrix(np.abs(place[:, None] - place) * (1.0 + 0.5 * place))
-    if name.endswith("_at_k"):  # the first two places
-        return COSTS[name](k=2)  # type: ignore[call-arg]
-    return COSTS[name]()
+    return COSTS[name].example(classes)
 
 
 def fitting_costs(structure: str) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.costs.base import Names
 from maxmargin.costs.ranking.base import check_k
 from maxmargin.costs.ranking.graded import GradedBase, check_gain
 from maxmargin.inference.ranking.rule import DCG_AT_K, RankingRule, top_rule
@@ -36,6 +37,11 @@ class NDCGAtK(GradedBase):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self))
         check_gain(self)
+
+    @classmethod
+    def example(cls, names: Names) -> NDCGAtK:
+        """Return one that looks at two places, as small cases have few."""
+        return cls(k=2)
 
     @property
     def measure(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.costs.base import Names
 from maxmargin.costs.ranking.base import RankingBase, check_k
 from maxmargin.inference.ranking.rule import PRECISION_AT_K, RankingRule, top_rule
 
@@ -33,6 +34,11 @@ class PrecisionAtK(RankingBase):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self))
+
+    @classmethod
+    def example(cls, names: Names) -> PrecisionAtK:
+        """Return one that looks at two places, as small cases have few."""
+        return cls(k=2)
 
     @property
     def measure(self) -> str:
