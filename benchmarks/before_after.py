@@ -52,13 +52,14 @@ given, beside = (data.X_train, data.y_train), {}
 """,
     "words, slack": """
 data = load_ocr("small")
-model = made("ChainSVM", C=0.05, surrogate="slack", max_iter=10, tol=0.0, random_state=0)
+model = made("ChainSVM", C=0.05, surrogate="slack", max_iter=40, tol=0.0, random_state=0)
 given, beside = (data.X_train, data.y_train), {}
 """,
     "chunking, 2000 sentences": """
 from maxmargin.io import FeatureTemplate
 data = load_conll2000()
-X = FeatureTemplate("chunking").transform(data.X_train[:2000])
+template = FeatureTemplate.parse("chunking", columns=data.extra["columns"])
+X = template.transform(data.X_train[:2000])
 model = made("ChainSVM", C=0.1, max_iter=8, tol=0.0, random_state=0)
 given, beside = (X, data.y_train[:2000]), {}
 """,
@@ -83,7 +84,7 @@ given, beside = (data.X_train, data.y_train), {}
     "rankings, lgbm_rank": """
 data = load_lgbm_rank()
 model = made("RankingSVM", C=0.1, tol=0.001, steps=0, random_state=0)
-given, beside = (data.X_train, data.y_train), {"qid": data.qid_train}
+given, beside = (data.X_train, data.y_train), {"qid": data.extra["qid_train"]}
 """,
 }
 
