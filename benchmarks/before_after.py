@@ -2,9 +2,9 @@
 
     python benchmarks/before_after.py OLD [--turns 3] [--only words,classes] [--write]
 
-Each fit is made once to compile; then, in each of a few fresh processes, the CPU seconds of a second
-fit are taken (the first one also loads compiled code, and has a column of its own), and the peak of
-memory. The weights of both trees are compared too. The smallest of the turns is taken, since a busy
+Each fit is made once to compile; then, in each of a few fresh processes, the CPU seconds of a
+second fit are taken (the first one also loads compiled code, and has a column of its own), and the
+peak of memory. The weights of both trees are compared too. The smallest of the turns is taken, since a busy
 machine only ever adds.
 """
 
@@ -119,7 +119,8 @@ def main() -> None:
 
 def compare(old: Path, turns: int, only: list[str]) -> list[str]:
     rows = [
-        "| fit | CPU s before | after | ratio | first fit before | after | MB before | after | weights |",
+        "| fit | CPU s before | after | ratio | first fit before | after "
+        "| MB before | after | weights |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, code in FITS.items():
