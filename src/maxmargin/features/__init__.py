@@ -8,8 +8,8 @@ from maxmargin.features.csr import Csr
 from maxmargin.features.dense import Dense
 from maxmargin.features.rows import as_features, check_labels, frozen, row_lengths
 
-#: Types of features by name. A new one is a file of its own and a line here; of those that take a
-#: matrix the last is used, so that special ones come after general ones.
+#: Types of features by name. A new type is one file and one line here. If several types take a
+#: matrix, the last of them is used, so special types must come after general ones.
 FEATURES: dict[str, Any] = {
     "dense": Dense,
     "csr": Csr,

@@ -1,7 +1,8 @@
 """Rows of a sparse matrix in CSR form, never copied, never written to.
 
-They may be float32, but are worked with in double precision: said at each product, since a Python
-number times a numpy float32 is a float32, though compiled code makes it a float64.
+Values may be float32, but all arithmetic is in double precision. Each product converts its values
+to float64 explicitly: in plain Python a number times a numpy float32 is a float32, although
+compiled code makes it a float64.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from maxmargin.features.rows import float_type, frozen
 
 
 class Csr(NamedTuple):
-    """A sparse matrix in compressed rows, indices sorted and distinct within a row."""
+    """A sparse matrix in CSR form; the indices of a row are sorted and distinct."""
 
     values: Any  # (n_stored,) float64 or float32
     indices: Any  # (n_stored,) int32
@@ -37,12 +38,12 @@ class Csr(NamedTuple):
 
     @classmethod
     def takes(cls, X: Any) -> bool:
-        """Tell whether a matrix can be held so."""
+        """Tell whether X is a sparse matrix."""
         return bool(sp.issparse(X))
 
     @classmethod
     def of(cls, X: Any) -> Csr:
-        """Wrap a CSR matrix."""
+        """Return the rows of a CSR matrix, without a copy where its types allow it."""
         indices, indptr = frozen(X.indices, np.int32), frozen(X.indptr, np.int64)
         return cls(frozen(X.data, float_type(X)), indices, indptr)
 

@@ -1,7 +1,8 @@
 """Rows of a dense matrix, never copied, never written to.
 
-They may be float32, but are worked with in double precision: said at each product, since a Python
-number times a numpy float32 is a float32, though compiled code makes it a float64.
+Values may be float32, but all arithmetic is in double precision. Each product converts its values
+to float64 explicitly: in plain Python a number times a numpy float32 is a float32, although
+compiled code makes it a float64.
 """
 
 from __future__ import annotations
@@ -29,25 +30,25 @@ from maxmargin.features.rows import float_type, frozen
 
 
 class Dense(NamedTuple):
-    """A C-ordered matrix, one row a position."""
+    """A C-ordered matrix with one row per position."""
 
     values: Any  # (n_rows, n_columns) float64 or float32
 
     @classmethod
     def takes(cls, X: Any) -> bool:
-        """Tell whether a matrix can be held so."""
+        """Tell whether X is a dense matrix."""
         return not sp.issparse(X)
 
     @classmethod
     def of(cls, X: Any) -> Dense:
-        """Wrap a matrix."""
+        """Return the rows of a matrix, without a copy if it is C-ordered."""
         return cls(frozen(X, float_type(X)))
 
 
 @implements(add_scores, Dense)
 def _add_scores_dense(features, first, n_rows, scale, W, out):
-    # Four features at a time: the scores are read and written a quarter as often. Zeros are worth
-    # skipping, pixels and one-hot columns have many.
+    # Add four features at a time, so that `out` is read and written a quarter as often. Skip
+    # zeros: pixels and one-hot columns have many.
     n_columns = features.values.shape[1]
     for t in range(n_rows):
         f = 0
@@ -109,7 +110,7 @@ def _score_few_dense(features, row, labels, place, n_few, W, out):
 
 @implements(score_rows, Dense)
 def _score_rows_dense(features, first, n_rows, scale, w, out):
-    # Four sums, so that one addition need not wait for another.
+    # Keep four sums, so that no addition waits for the one before it.
     values = features.values
     n_columns = values.shape[1]
     n_fours = n_columns - n_columns % 4
@@ -138,8 +139,8 @@ def _add_combination_dense(features, first, weights, w):
 
 @implements(row_product, Dense)
 def _row_product_dense(features, row, other):
-    # Four sums, so that one addition need not wait for another. In double precision also where
-    # the features are not.
+    # Keep four sums, so that no addition waits for the one before it. They are float64 even if the
+    # features are float32.
     values = features.values
     n_columns = values.shape[1]
     n_fours = n_columns - n_columns % 4

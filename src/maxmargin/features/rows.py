@@ -12,8 +12,8 @@ from maxmargin.core.contract import row_sizes, squared_norms
 def frozen(array: Any, dtype: Any) -> np.ndarray:
     """Return a read-only C-ordered view of an array (a copy only if order or type must change).
 
-    Compiled code tells writeable from read-only arrays by type. All of ours being read-only, a
-    memory map from joblib compiles nothing anew.
+    For numba, writeable and read-only arrays have different types. All our arrays are read-only, as
+    the memory maps of joblib are, so nothing is compiled again for these.
     """
     view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
     view = view[...]
@@ -22,7 +22,7 @@ def frozen(array: Any, dtype: Any) -> np.ndarray:
 
 
 def check_labels(labels: Any, n_rows: int, n_labels: int) -> None:
-    """Refuse labels that compiled code, which does not check bounds, must not be given."""
+    """Refuse labels outside 0..n_labels-1, or not one per row: compiled code checks no bounds."""
     labels = np.asarray(labels)
     if labels.shape != (n_rows,):
         raise ValueError(f"There must be {n_rows} labels, a row of X each; got {labels.shape}.")
@@ -33,7 +33,7 @@ def check_labels(labels: Any, n_rows: int, n_labels: int) -> None:
 
 
 def float_type(X: Any) -> type:
-    """Return the type that numbers are kept in: float32 stays, the rest is float64."""
+    """Return the type in which X is stored: float32 if X is float32, else float64."""
     return np.float32 if X.dtype == np.float32 else np.float64
 
 
@@ -45,13 +45,13 @@ def as_features(X: Any) -> Any:
     >>> type(as_features(np.eye(2))).__name__
     'Dense'
     """
-    from maxmargin.features import FEATURES  # which is made of the modules that need this one
+    from maxmargin.features import FEATURES  # not at the top: that package imports this module
 
     return next(kind for kind in reversed(FEATURES.values()) if kind.takes(X)).of(X)
 
 
 def row_lengths(features: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return |x| of every row, and how many numbers it has."""
+    """Return |x| of every row, and how many stored numbers every row has."""
     with np.errstate(over="ignore"):
         lengths = np.sqrt(squared_norms(features))
     return lengths, row_sizes(features)

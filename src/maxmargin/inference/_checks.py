@@ -16,7 +16,7 @@ import numpy.typing as npt
 def check_potential(name: str, value: Any, n_dimensions: int) -> npt.NDArray[np.float64]:
     """Return `value` as a C-ordered writable float64 array, free of NaN and +inf.
 
-    One memory layout whatever came, so that kernels are compiled once; kernels do not write to it.
+    The layout is the same for every input, so kernels are compiled once. They do not write to it.
     """
     try:
         array = np.asarray(value)
@@ -51,7 +51,7 @@ def check_feasible(best_score: float) -> None:
 
 
 def no_output_left(n_banned: int) -> ValueError:
-    """Error for a ban list that leaves nothing."""
+    """Return the error for `n_banned` banned outputs that leave no output."""
     return ValueError(f"the constraints allow no output that is not banned; {n_banned} are banned.")
 
 
@@ -66,7 +66,7 @@ def check_count(name: str, value: Any) -> int:
     return count
 
 
-#: One over what is smaller overflows.
+#: The lowest temperature: 1 / temperature overflows for much lower ones.
 COLDEST = 1e-300
 
 
@@ -89,7 +89,7 @@ def check_temperature(value: Any) -> float:
 def check_labels(
     name: str, value: Any, length: int, n_labels: int, unknown: bool = False
 ) -> npt.NDArray[np.int32]:
-    """Return `length` labels in 0..n_labels-1 as int32; with `unknown`, -1 is one too."""
+    """Return `length` labels in 0..n_labels-1 as int32; if `unknown`, -1 is allowed too."""
     try:
         labels = np.asarray(value)
     except ValueError as error:

@@ -11,10 +11,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def inlined(function: F) -> F:
-    """Let kernels take in a plain function's code wherever they call it.
+    """Return a function whose code the compiler copies into every kernel that calls it.
 
-    A call from kernel to kernel counts the references of every array that it is given, up and down,
-    by an atomic instruction each: some 10 ns an array. Where a function is called for every sample
-    and does little, that is most of the time.
+    A call from kernel to kernel raises and lowers the reference count of every array argument by
+    atomic instructions, which takes about 10 ns per array. In a small function that is called for
+    every sample this would be most of the time.
     """
     return register_jitable(forceinline=True, error_model="numpy", no_cfunc_wrapper=True)(function)

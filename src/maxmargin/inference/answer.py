@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 class Exactness(Enum):
-    """How an answer was got, and so what it is worth.
+    """How an answer was found, and so what is known about better outputs.
 
     Examples
     --------
@@ -25,15 +25,15 @@ class Exactness(Enum):
 
 
 class Answer(NamedTuple):
-    """An output with its score, an upper bound on the best score, and how it was got.
+    """An output with its score, an upper bound on the best score, and how it was found.
 
     Attributes
     ----------
-    output : int for a class, int32 array of shape (L,) for a chain
+    output : int for a class, int32 array of shape (L,) for a chain, (m,) for a label set
     score : float
     bound : float
-        No output that was asked for (a banned one was not) scores higher. Equal to `score` for
-        an exact answer; +inf if nothing is known.
+        No allowed output (one that is not banned) scores higher. Equal to `score` for an exact
+        answer; +inf if nothing is known.
     exactness : Exactness
 
     Examples
@@ -84,5 +84,5 @@ class Profile(NamedTuple):
 
 
 def exact(output: Any, score: float) -> Answer:
-    """Answer of an exact method: its score is its own bound."""
+    """Return the answer of an exact method, whose score is its own bound."""
     return Answer(output, float(score), float(score), Exactness.EXACT)

@@ -11,7 +11,7 @@ from maxmargin.surrogates.micro_f1 import MicroF1
 from maxmargin.surrogates.prob import ProbLoss
 from maxmargin.surrogates.slack import SlackRescaling
 
-#: Surrogates by name. A new one is a file of its own and a line here.
+#: Surrogates by name. A new surrogate is one file and one line here.
 SURROGATES: dict[str, type] = {
     "margin": MarginRescaling,
     "slack": SlackRescaling,
@@ -22,7 +22,7 @@ SURROGATES: dict[str, type] = {
     "micro_f1": MicroF1,
 }
 
-# Last, because it is made from the registry.
+# This import comes last, because `switch` reads the registry.
 from maxmargin.surrogates import switch as _switch  # noqa: E402, F401
 
 __all__ = [

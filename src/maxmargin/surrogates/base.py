@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Protocol
 
 
 class BuiltinSurrogate(NamedTuple):
-    """Which psi, with its two parameters: a few flops chosen at run time, not a type.
+    """A built-in surrogate as compiled code reads it: which psi, and its two parameters.
 
-    So one compiled solver serves every built-in surrogate (see switch.py).
+    `kind` is a number, and psi is chosen by it at run time. So one compiled solver serves every
+    built-in surrogate (see switch.py).
     """
 
     kind: int
@@ -22,23 +23,24 @@ class Surrogate(Protocol):
 
     ``compiled()`` gives what solvers read: a `BuiltinSurrogate`, or any object for whose type the
     generic functions ``psi`` and ``conjugate`` are implemented (a NamedTuple runs compiled).
-    ``tilt`` and ``order_value`` follow from ``psi``; implement them where its numbers underflow.
+    ``tilt`` and ``order_value`` have defaults that use ``psi``; implement them if psi or its
+    derivatives can underflow.
 
-    Where ``in_domain`` holds, psi must be quasi-concave and must not fall in h or in g: that is
-    what searches stand on. They look for the largest psi >= 0 (the true output has 0), so nothing
-    is asked of psi where it is negative.
+    Where ``in_domain`` holds, psi must be quasi-concave, and must not fall as h or g grows:
+    searches rely on this. They look for the largest psi >= 0 (the true output has psi = 0), so
+    nothing is required of psi where it is negative.
 
-    ``direct_tilt``, ``criteria`` and ``in_domain`` may be left out: None, "cost" and "wherever
-    psi >= 0" then.
+    ``direct_tilt``, ``criteria`` and ``in_domain`` may be left out. They are then None, "cost" and
+    psi >= 0.
     """
 
-    #: Convex in h: there is a dual, and a certificate.
+    #: Whether psi is convex in h; only then there is a dual, and a certificate.
     is_convex: bool
-    #: Affine in h: one output gives one plane, whatever w.
+    #: Whether psi is affine in h: one output then gives one plane, the same for all w.
     is_linear: bool
-    #: dpsi/dh is 1 wherever g > 0.
+    #: Whether dpsi/dh is 1 wherever g > 0.
     has_unit_slope: bool
-    #: t where psi = h + t g, so that one call of the oracle is the search; None elsewhere.
+    #: t if psi = h + t g: one call of the oracle then finds the largest psi. None for other psi.
     direct_tilt: float | None
     #: What (h, g) are: "cost" (margin error, cost), or "micro_f1" (see `MicroF1`).
     criteria: str

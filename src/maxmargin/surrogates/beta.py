@@ -13,9 +13,9 @@ from maxmargin.surrogates.base import BuiltinSurrogate, check_is_number
 class BetaScaling:
     """psi(h, g) = h g^beta + g: margin rescaling at beta = 0, slack rescaling at beta = 1.
 
-    `GeneralizedScaling` with alpha = 1, and compiled as that. It bounds the cost from above.
-    Quasi-concave and increasing where g >= 0 and h >= -g^(1 - beta), which is psi >= 0, if
-    0 <= beta <= 1; other parameters are refused.
+    This is `GeneralizedScaling` with alpha = 1, and is compiled as such. It bounds the cost from
+    above. For 0 <= beta <= 1, psi is quasi-concave and increasing where g >= 0 and
+    h >= -g^(1 - beta), that is where psi >= 0. Other values of beta are refused.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class BetaScaling:
 
     @property
     def direct_tilt(self) -> float | None:
-        """1 where this is margin rescaling, which one call of the oracle maximises."""
+        """1 for margin rescaling, beta = 0: one call of the oracle maximises it; or None."""
         return 1.0 if self.beta == 0.0 else None
 
     def compiled(self) -> BuiltinSurrogate:

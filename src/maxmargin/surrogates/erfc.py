@@ -16,16 +16,17 @@ ROOT_PI = math.sqrt(math.pi)
 
 @jitable
 def erfcx(x: float) -> float:
-    """Return exp(x^2) erfc(x); infinite below x = -26.6, where it overflows.
+    """Return exp(x^2) erfc(x); infinite for x < -26.6, where it overflows.
 
-    Relative error: 1e-14 or so up to x = 8, from rounding x^2, and a few units of the last place
-    beyond.
+    The relative error is about 1e-14 for x < 8, because x^2 is rounded, and a few units in the last
+    place for x >= 8.
     """
     if x < -26.6:
         return math.inf
     if x < 8.0:
         return math.exp(x * x) * math.erfc(x)
-    # Laplace's continued fraction x + (1/2)/(x + (2/2)/(x + (3/2)/(x + ...))), from its tail.
+    # Laplace's continued fraction x + (1/2)/(x + (2/2)/(x + (3/2)/(x + ...))), computed from the
+    # end: ten terms are enough for x >= 8.
     tail = x
     for k in range(10, 0, -1):
         tail = x + 0.5 * k / tail

@@ -16,9 +16,10 @@ KIND = 2
 class GeneralizedScaling:
     """psi(h, g) = h g^beta + g^alpha: between margin (1, 0) and slack rescaling (1, 1), and beyond.
 
-    Quasi-concave and increasing where g >= 0 and h >= -g^(alpha - beta), which is psi >= 0, if
-    0 <= beta <= alpha <= beta + 1; other parameters are refused. It bounds g^alpha from above, so
-    the cost itself only for alpha = 1. At g = 0, psi = 0 (and h for beta = 0).
+    For 0 <= beta <= alpha <= beta + 1, psi is quasi-concave and increasing where g >= 0 and
+    h >= -g^(alpha - beta), that is where psi >= 0. Other parameters are refused. psi bounds g^alpha
+    from above, so it bounds the cost g itself only for alpha = 1. At g = 0, psi is 0 if beta > 0
+    and h if beta = 0.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ class GeneralizedScaling:
 
     @property
     def direct_tilt(self) -> float | None:
-        """1 where this is margin rescaling, which one call of the oracle maximises."""
+        """1 for margin rescaling, alpha = 1 and beta = 0: one oracle call maximises it; or None."""
         return 1.0 if self.alpha == 1.0 and self.beta == 0.0 else None
 
     def compiled(self) -> BuiltinSurrogate:
@@ -84,14 +85,15 @@ def psi(alpha: float, beta: float, h: float, g: float) -> tuple[float, float, fl
         if beta > 0.0:
             return 0.0, 0.0, 0.0
         return h, 1.0, (1.0 if alpha == 1.0 else math.inf)
-    # As a product, so that psi has the right sign also where its two terms nearly cancel.
+    # Compute psi as the product scale * (h + margin): its sign is then right even if the two terms
+    # of psi nearly cancel.
     scale, margin = g**beta, g ** (alpha - beta)
     return scale * (h + margin), scale, scale * (beta * h + alpha * margin) / g
 
 
 @jitable
 def conjugate(alpha: float, beta: float, slope: float, g: float) -> float:
-    """Return psi* at the only slope there is, g^beta."""
+    """Return psi* at g^beta, the only slope that psi has."""
     return -(g**alpha) if g > 0.0 else 0.0
 
 

@@ -12,7 +12,7 @@ from maxmargin.surrogates.base import BuiltinSurrogate
 KIND = 3
 
 LOG_2 = math.log(2.0)
-# Below, log(1 + e^h) is e^h to the last digit, and e^h may underflow.
+# For h < FAR, log(1 + e^h) equals e^h in double precision, and e^h may underflow.
 FAR = -37.0
 
 
@@ -20,8 +20,9 @@ FAR = -37.0
 class LogLoss:
     """psi(h, g) = g log2(1 + e^h): smooth, and positive for every output with a cost.
 
-    To base 2, since only then psi(0, g) = g, so that psi bounds the cost of an output that scores
-    as much as the true one. Quasi-concave and increasing where g >= 0, for all h.
+    The logarithm has base 2, because only then psi(0, g) = g: psi bounds the cost of an output that
+    scores at least as much as the true one. psi is quasi-concave and increasing where g >= 0, for
+    all h.
 
     Examples
     --------
@@ -60,9 +61,10 @@ def psi(p: float, q: float, h: float, g: float) -> tuple[float, float, float]:
 
 @jitable
 def conjugate(p: float, q: float, slope: float, g: float) -> float:
-    """Return psi*: minus the entropy, in bits, of the share of the largest slope, times g.
+    """Return psi* = -g times the entropy, in bits, of share = slope / (g / log 2).
 
-    Shares within rounding of [0, 1] are taken as its ends; outside, psi* is infinite.
+    g / log 2 is the largest slope. A share outside [0, 1] by less than 1e-9 is taken for rounding,
+    and as 0 or 1; further outside psi* is infinite.
     """
     if g <= 0.0:  # psi = 0, whatever h
         return 0.0 if abs(slope) <= 1e-9 else math.inf

@@ -13,9 +13,9 @@ KIND = 0
 
 @dataclass(frozen=True)
 class MarginRescaling:
-    """psi(h, g) = h + g: an output must be beaten by a margin equal to its cost.
+    """psi(h, g) = h + g: the truth must beat every output by a margin equal to the output's cost.
 
-    Linear, so quasi-concave and increasing on the whole plane.
+    psi is linear, so it is quasi-concave and increasing on the whole plane.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def psi(p: float, q: float, h: float, g: float) -> tuple[float, float, float]:
 
 @jitable
 def conjugate(p: float, q: float, slope: float, g: float) -> float:
-    """Return psi* at the only slope there is, 1."""
+    """Return psi* at 1, the only slope that psi has."""
     return -g
 
 

@@ -15,13 +15,14 @@ KIND = 5
 class MicroF1:
     """psi(h, g) = h / (-g), a bound of 1 - F1 of a label set, F1 = 2 / (1/precision + 1/recall).
 
-    Here h = Hamming + m, the wrong labels plus the margin error, and g = -(|y| + |y_i|), minus
-    the number of labels in the output and in the truth; at m = 0 psi is exactly 1 - F1. Where both
-    are empty, 0 / 0 is taken as 0. Quasi-concave and increasing where g < 0 and h >= 0, which is
-    psi >= 0. Contours are lines of tilt psi, so searches on them find the best output exactly.
+    Here h = Hamming + m, the number of wrong labels plus the margin error, and g = -(|y| + |y_i|),
+    minus the number of labels in the output and in the truth together. At m = 0, psi is exactly
+    1 - F1. If both sets are empty, 0 / 0 is taken as 0. psi is quasi-concave and increasing where
+    g < 0 and h >= 0, that is where psi >= 0. The contour of psi through a point is a line whose
+    tilt is psi, so a search along contours finds the best output exactly.
 
-    In m it is affine: slope 1 / (-g), value Hamming / (-g) at m = 0. (In h there is no offset, so
-    `conjugate`, which is in h, is 0.)
+    psi is affine in m, with slope 1 / (-g) and value Hamming / (-g) at m = 0. As a function of h it
+    has no offset, so `conjugate`, which is taken in h, is 0.
 
     Examples
     --------
@@ -52,14 +53,14 @@ class MicroF1:
 @jitable
 def psi(p: float, q: float, h: float, g: float) -> tuple[float, float, float]:
     """Return (psi, dpsi/dh, dpsi/dg)."""
-    if g >= 0.0:  # two empty sets; slope 1, for a first tilt of 0
+    if g >= 0.0:  # two empty sets; dpsi/dh = 1 makes the first tilt of a search 0
         return 0.0, 1.0, 0.0
     return -h / g, -1.0 / g, h / (g * g)
 
 
 @jitable
 def conjugate(p: float, q: float, slope: float, g: float) -> float:
-    """Return psi* at the only slope there is, 1 / (-g)."""
+    """Return psi* at 1 / (-g), the only slope that psi has."""
     return 0.0
 
 

@@ -17,15 +17,16 @@ KIND = 4
 class ProbLoss:
     """psi(h, g) = 2 g N(h sqrt(pi / 2g)), N the standard normal distribution.
 
-    A sigmoid in h, from 0 to 2g, with value g and slope sqrt(g) at h = 0. The convex version goes
-    on from there as the straight line g + sqrt(g) h; since psi has no curvature in h at 0, it stays
-    twice differentiable. Both bound the cost of outputs with h >= 0 from above, and are
-    quasi-concave and increasing where g >= 0, for all h. Every output with a cost has psi > 0.
+    psi is a sigmoid in h, from 0 to 2g, with value g and slope sqrt(g) at h = 0. The convex version
+    continues for h > 0 as the straight line g + sqrt(g) h. It is still twice differentiable, since
+    the sigmoid has no curvature in h at 0. Both versions bound the cost of outputs with h >= 0 from
+    above, and are quasi-concave and increasing where g >= 0, for all h. Every output whose cost is
+    positive has psi > 0.
 
     Parameters
     ----------
     convex : bool, default=True
-        False takes the sigmoid whole. It is not convex: there is no dual and no certificate.
+        False takes the sigmoid for all h. It is not convex: there is no dual and no certificate.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class ProbLoss:
 
     @property
     def is_convex(self) -> bool:
-        """Convex in h."""
+        """Whether psi is convex in h."""
         return bool(self.convex)
 
     def compiled(self) -> BuiltinSurrogate:
@@ -65,7 +66,7 @@ class ProbLoss:
         return g >= 0.0
 
 
-# All is short in terms of x = -h sqrt(pi) / (2 sqrt(g)): psi = g erfc(x), and dpsi/dh is
+# The formulas below use x = -h sqrt(pi) / (2 sqrt(g)): psi is g erfc(x), and dpsi/dh is
 # sqrt(g) exp(-x^2).
 
 
@@ -84,9 +85,11 @@ def psi(convex: float, q: float, h: float, g: float) -> tuple[float, float, floa
 
 @jitable
 def conjugate(convex: float, q: float, slope: float, g: float) -> float:
-    """Return psi*, attained where dpsi/dh is the slope; for slope sqrt(g) that is all of h >= 0.
+    """Return psi* of the convex version, attained at the h where dpsi/dh equals the slope.
 
-    Slopes within rounding of [0, sqrt(g)] are taken as its ends; outside, psi* is infinite.
+    The slope sqrt(g) is that of all h >= 0. If slope / sqrt(g) is outside [0, 1] by less than 1e-9,
+    this is taken for rounding, and the ratio as 0 or 1; further outside psi* is infinite. For the
+    version that is not convex psi* is infinite at every slope > 0.
     """
     if g <= 0.0:  # psi = 0, whatever h
         return 0.0 if abs(slope) <= 1e-9 else math.inf
@@ -101,7 +104,7 @@ def conjugate(convex: float, q: float, slope: float, g: float) -> float:
 
 @jitable
 def tilt(convex: float, q: float, h: float, g: float) -> float:
-    """Return the tilt of the contour of psi, by the Mills ratio: right where psi underflows."""
+    """Return the tilt of the contour of psi, by the Mills ratio: right even if psi underflows."""
     if g <= 0.0:
         return math.inf
     root = math.sqrt(g)

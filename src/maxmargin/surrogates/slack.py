@@ -14,10 +14,10 @@ KIND = 1
 
 @dataclass(frozen=True)
 class SlackRescaling:
-    """psi(h, g) = (h + 1) g: a margin of 1 whatever the cost, and its violation times the cost.
+    """psi(h, g) = (h + 1) g: the margin is 1 for every output, its violation is times the cost.
 
-    Quasi-concave and increasing where g >= 0 and h >= -1. (Over the whole plane psi >= c > 0 has
-    two parts, the other one where both factors are negative.)
+    psi is quasi-concave and increasing where g >= 0 and h >= -1. (It is not quasi-concave on the
+    whole plane: the set psi >= c > 0 has a second part, where both factors are negative.)
 
     Examples
     --------
@@ -53,7 +53,7 @@ def psi(p: float, q: float, h: float, g: float) -> tuple[float, float, float]:
 
 @jitable
 def conjugate(p: float, q: float, slope: float, g: float) -> float:
-    """Return psi* at the only slope there is, g."""
+    """Return psi* at g, the only slope that psi has."""
     return -g
 
 

@@ -1,10 +1,10 @@
 """The run-time switch between the built-in surrogates, made from their registry.
 
-Kernels over numbers only, so that each is compiled once and then comes from the cache, whatever
-pass, structure or search it is called from: compiled anew with each of them, all these branches
-would cost half a second a function.
+The switches are kernels over numbers only. So each is compiled once and then comes from the cache,
+whatever pass, structure or search calls it. If all these branches were compiled again for every
+caller, that would cost half a second per function.
 
-The text of a kernel is written here, one branch for each module of the registry that has a `KIND`:
+This module writes the text of a kernel, one branch per module of the registry that has a `KIND`:
 
     def _builtin_psi(kind, p, q, h, g):
         if kind == 0:
@@ -12,7 +12,7 @@ The text of a kernel is written here, one branch for each module of the registry
         ...
         raise ValueError(...)
 
-Its code says that it is from this file, which exists; so the cache of compiled code keeps it.
+The kernel names this file as its source file. This file exists, so the cache keeps the kernel.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Any
 
 from maxmargin.core.compile import kernel
 from maxmargin.core.contract import conjugate, implements, order_value, psi, tilt
-from maxmargin.surrogates import SURROGATES  # there by now: the package imports this file last
+from maxmargin.surrogates import SURROGATES  # defined by now: the package imports this file last
 from maxmargin.surrogates.base import BuiltinSurrogate
 
-#: What a module with a `KIND` implements, after its two parameters p and q.
+#: The functions that a module with a `KIND` implements, and their arguments after p and q.
 FUNCTIONS = {
     "psi": ("h", "g"),
     "conjugate": ("slope", "g"),
@@ -39,9 +39,10 @@ UNKNOWN = "The surrogate has a kind that no module of maxmargin.surrogates has."
 
 
 def kinds(surrogates: Iterable[type]) -> dict[int, ModuleType]:
-    """Return the modules of these classes by their `KIND`; refuse what the switch cannot take.
+    """Return the modules of these classes by their `KIND`.
 
-    A class whose module has no `KIND`, such as `BetaScaling`, compiles to that of another module.
+    Refuses a `KIND` that is no int or is used twice, and a module without all of `FUNCTIONS`. A
+    class whose module has no `KIND`, such as `BetaScaling`, compiles to the kind of another module.
     """
     found: dict[int, ModuleType] = {}
     for cls in surrogates:
@@ -63,7 +64,7 @@ def kinds(surrogates: Iterable[type]) -> dict[int, ModuleType]:
 
 
 def switch_between(modules: dict[int, ModuleType], name: str) -> Callable[..., Any]:
-    """Return the kernel that calls the function `name` of the module whose kind it is given."""
+    """Return a kernel that takes a kind first, and calls `name` of the module of that kind."""
     arguments = ", ".join(("p", "q", *FUNCTIONS[name]))
     lines = [f"def _builtin_{name}(kind, {arguments}):"]
     names = {module.__name__.rpartition(".")[2]: module for module in modules.values()}
@@ -73,7 +74,8 @@ def switch_between(modules: dict[int, ModuleType], name: str) -> Callable[..., A
         lines.append(f"        return {short}.{name}({arguments})")
     lines.append(f"    raise ValueError({UNKNOWN!r})")
     namespace: dict[str, Any] = {"__name__": __name__, **names}
-    # The cache stamps the files of this package; with a module from elsewhere it must keep nothing.
+    # The cache tracks changes of the files of this package only. If a module comes from elsewhere,
+    # the kernel gets a file name that does not exist, so that the cache does not keep it.
     is_ours = all(module.__name__.startswith(f"{__package__}.") for module in modules.values())
     exec(compile("\n".join(lines), __file__ if is_ours else "<switch>", "exec"), namespace)
     return kernel(namespace[f"_builtin_{name}"])

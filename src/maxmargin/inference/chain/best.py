@@ -4,11 +4,11 @@ The score of a labelling y of length L is
 
     start[y_0] + sum_t unary[t, y_t] + sum_{t>0} transitions[y_{t-1}, y_t] + end[y_{L-1}]
 
-`best_path` is the innermost loop of every chain solver, so it is laid out for the vector unit.
-Only maxima go forward, without back pointers: the inner loop is then a contiguous maximum over the
-next label, four previous labels at a time, which LLVM turns into packed add and max instructions.
-The path is found again backwards, one column scan a step. At 26 labels and 7 positions this takes
-a quarter of the time of the version that records back pointers.
+`best_path` is the innermost loop of every chain solver, so it is laid out for the vector unit. The
+forward pass records maxima only, no back pointers. Its inner loop runs over the next label, which
+is contiguous, with four previous labels at a time; LLVM turns it into packed add and max
+instructions. The backward pass finds the path by one scan of a column per position. With 26 labels
+and 7 positions this takes a quarter of the time of the version that records back pointers.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def best_path(unary, transitions, start, end, delta, path):
             label = k
     path[length - 1] = label
     for t in range(length - 1, 0, -1):
-        # The recorded maximum is one of these very sums, computed in the same order and without
-        # a product that could be fused, so it is met again to the last bit.
+        # delta[t, after] is the maximum of these sums. They are computed here in the same order as
+        # before, and have no product that could be fused, so one of them equals it exactly.
         after = label
         label = 0
         for j in range(n_labels):
@@ -84,7 +84,7 @@ def best_path(unary, transitions, start, end, delta, path):
 
 @kernel
 def path_score(unary, transitions, start, end, path):
-    """Score of the labelling path[:L], summed in the order of `best_path`, to the same bits."""
+    """Return the score of path[:L], summed in the order of `best_path`, so to the same bits."""
     length = unary.shape[0]
     score = start[path[0]]
     for t in range(1, length):

@@ -1,8 +1,9 @@
 """The k best labellings of a chain.
 
-Every (position, label) keeps the k best beginnings that reach it, each as a score, the previous
-label and the rank it had there. The list of a label is merged from the sorted lists of the K
-previous labels, of which only the heads are compared: O(L K^2 k) in all.
+For every position and label a list keeps the k best beginnings that end there, each as a score, the
+previous label and the rank in the list of that previous label. The list of a label is merged from
+the K sorted lists of the previous position; only the heads of these lists are compared. This takes
+O(L K^2 k) in all.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ def best_k_paths(
     head : int32 workspace of shape (K,)
     head_score : float64 workspace of shape (K,)
     paths : int32 array of shape (>= k, >= L); rows [0:count] receive the labellings
-    scores : float64 array of length >= k; [0:count] receives their scores, falling
+    scores : float64 array of length >= k; [0:count] receives their scores, from the highest down
 
-    Labellings that score -inf are never returned, so the count may fall short of k. Sums are taken
-    in the order of `best_path`, so the first score is equal to its, and so are the ties.
+    Labellings that score -inf are never returned, so there may be fewer than k. Sums are taken in
+    the order of `best_path`, so the first score is exactly that of `best_path`, and ties are broken
+    in the same way.
     """
     length, n_labels = unary.shape
     for label in range(n_labels):
@@ -79,7 +81,7 @@ def best_k_paths(
 
 @kernel
 def _first_best(scores):
-    """Lowest index of the highest score, or -1 if all are -inf."""
+    """Return the lowest index of the highest score, or -1 if all are -inf."""
     top = -np.inf
     index = -1
     for i in range(scores.shape[0]):

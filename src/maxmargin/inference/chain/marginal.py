@@ -1,13 +1,13 @@
 """Marginals of a chain: of the Gibbs distribution at a temperature, and of the maximum.
 
-A sum over labellings, sum_y exp(score(y) / temperature), is carried as two numbers,
+A sum over labellings, sum_y exp(score(y) / temperature), is stored as two numbers,
 
     exp(top / temperature + log_sum),    top = the best score in the sum, log_sum >= 0,
 
-because neither scale holds both: in units of score the number of tied labellings, in units of
-score / temperature the scores themselves, are lost to rounding at one end of the temperatures.
-Marginals come from conditionals p(previous label | label), so they lie in [0, 1], agree with one
-another and sum to one whatever the rounding of the partition function.
+because a single number would lose one of them to rounding: log_sum, which counts the tied
+labellings, at low temperatures, and the scores at high temperatures. Marginals are products of
+conditionals p(previous label | label). So they lie in [0, 1], agree with one another and sum to
+one, whatever the rounding of the partition function.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def forward_backward(unary, transitions, start, end, temperature, top, log_sum, 
                 edge[t - 1, j, k] = score
                 best = max(best, score)
             top[t, k] = best
-            # From here edge[t - 1, :, k] holds p(y_{t-1} | y_t = k) among the beginnings.
+            # `_normalise` overwrites edge[t - 1, :, k] by p(y_{t-1} | y_t = k), in which only
+            # positions up to t count.
             log_sum[t, k] = _normalise(edge[t - 1, :, k], log_sum[t - 1], best, temperature)
 
     best = -np.inf
@@ -68,8 +69,8 @@ def forward_backward(unary, transitions, start, end, temperature, top, log_sum, 
 def _normalise(scores, log_sum, best, temperature):
     """Turn scores into their probabilities; return log sum exp((scores - best) / T + log_sum).
 
-    With best = -inf the probabilities are zeros and the logarithm is given as 0: that sum is
-    represented by its top of -inf alone.
+    If best = -inf, the probabilities are zeros and the function returns 0: top = -inf alone says
+    that the sum is 0.
     """
     n_labels = scores.shape[0]
     if best == -np.inf:
@@ -97,7 +98,8 @@ def path_max_marginals(unary, transitions, start, end, forward, result):
     ----------
     unary, transitions, start, end : potentials as for `best_path`
     forward : float64 workspace of shape (>= L, K)
-    result : float64 array of shape (>= L, K), overwritten; -inf where no labelling passes
+    result : float64 array of shape (>= L, K), overwritten; -inf where every such labelling is
+        forbidden
     """
     length, n_labels = unary.shape
     for k in range(n_labels):
@@ -113,7 +115,7 @@ def path_max_marginals(unary, transitions, start, end, forward, result):
                 forward[t, k] = score if score > forward[t, k] else forward[t, k]
         for k in range(n_labels):
             forward[t, k] += unary[t, k]
-    # result holds the best end after each label until the beginnings are added.
+    # Until the last loop adds `forward`, result[t, j] is the best score of all after label j at t.
     for t in range(length - 2, -1, -1):
         for j in range(n_labels):
             best = -np.inf

@@ -1,8 +1,8 @@
 """The best labelling of a chain among those that differ from a given one.
 
-One Viterbi recursion over beginnings that differ from the reference somewhere, fed at every
-position by the one beginning that does not: as fast as the best labelling itself, and half as much
-work as the two best.
+One Viterbi recursion runs over the beginnings that differ from the reference somewhere. At every
+position it also takes in the beginning that equals the reference so far and leaves it there. This
+is as fast as finding the best labelling, and half the work of finding the two best.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ def best_other_path(unary, transitions, start, end, reference, same, delta, path
     ----------
     unary, transitions, start, end : potentials as for `best_path`
     reference : integer array of length L
-    same : float64 workspace of length >= L: same[t] is the score of the reference up to position t
+    same : float64 workspace of length >= L: same[t] is the score of the reference up to position t,
+        without the unary of position t
     delta : float64 workspace of shape (>= L, K): delta[t, k] is the best score of a beginning that
-        reaches label k at position t and differs from the reference by then; as in `same`, the
-        unary of position t is not yet added
-    path : int32 array of length >= L; path[:L] receives the labelling, the reference itself where
-        every other scores -inf
+        has label k at position t and differs from the reference at t or before; also without the
+        unary of position t
+    path : int32 array of length >= L; path[:L] receives the labelling, or the reference itself if
+        every other labelling scores -inf
 
     Ties go to the lowest label, decided from the last position backwards.
     """
@@ -53,8 +54,9 @@ def best_other_path(unary, transitions, start, end, reference, same, delta, path
         if score > best:
             best = score
             label = k
-    # Backwards, from the very sums that were recorded, as in `best_path`. What is left of the path
-    # may differ from the reference yet, or be the reference, or, in a tie, either.
+    # Find the path backwards: as in `best_path`, the same sums are computed again and compared. The
+    # labels before position t may differ from the reference (may_differ), be those of the reference
+    # (may_be_same), or, in a tie, both.
     may_differ, may_be_same = label >= 0, label < 0
     for t in range(length - 1, -1, -1):
         path[t] = label if may_differ else reference[t]

@@ -1,9 +1,9 @@
 """The best labelling of a chain at every level of a cost that is counted in steps.
 
 Label k at position t costs step[t, k] steps (0 or 1 for the Hamming cost). One dynamic programme
-over (position, steps so far, label): for the Hamming cost about L / 2 times the work of
-`best_path`, laid out as it is. Sums are taken in the same order too, so the best level has exactly
-the score of the best labelling.
+runs over (position, steps so far, label). For the Hamming cost it takes about L / 2 times the work
+of `best_path`. Its loops are laid out as those of `best_path`, and sums are taken in the same
+order, so the best level has exactly the score of the best labelling.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def profile_scores(unary, transitions, start, end, step, limit, reach, delta, ar
     unary, transitions, start, end : potentials as for `best_path`
     step : int32 array of shape (>= L, K), >= 0
     limit : int, >= 0
-        More steps than this are of no interest: the work is that of so many levels at most.
+        The largest level wanted. Levels above it are left out, which saves their work.
     reach : int64 workspace of length >= L + 1: reach[t] receives the most steps before position t,
         or the limit
     delta : float64 workspace of shape (>= L, >= reach[L - 1] + 1, K): delta[t, c, k] is the best
@@ -83,9 +83,11 @@ def profile_scores(unary, transitions, start, end, step, limit, reach, delta, ar
 
 @kernel
 def profile_path(unary, transitions, end, step, reach, delta, level, score, path):
-    """Write to `path` the labelling of a level, after `profile_scores`; its score is given.
+    """Write to `path` the best labelling of `level`, after `profile_scores`.
 
-    The score must not be -inf: there is such a labelling.
+    score : float, scores[level] as `profile_scores` wrote it; must not be -inf
+
+    The other parameters are those of `profile_scores`.
     """
     length, n_labels = unary.shape
     last = length - 1
@@ -99,7 +101,7 @@ def profile_path(unary, transitions, end, step, reach, delta, level, score, path
             break
     path[last] = label
     for t in range(last, 0, -1):
-        # As in best_path, the recorded maximum is one of these sums to the last bit.
+        # As in `best_path`, delta[t, c, after] equals one of these sums exactly.
         after = label
         target = delta[t, c, after]
         for j in range(n_labels):

@@ -27,7 +27,7 @@ from maxmargin.inference.answer import Answer, Marginals, exact
 
 @kernel
 def best_class(scores):
-    """Index of the highest score; the lowest index wins ties."""
+    """Return the index of the highest score; the lowest index wins ties."""
     label = 0
     for k in range(1, scores.shape[0]):
         if scores[k] > scores[label]:
@@ -37,7 +37,7 @@ def best_class(scores):
 
 @kernel
 def class_marginals(scores, temperature, node):
-    """Fill node[k] with p(k) ~ exp(scores[k] / temperature); return log sum exp.
+    """Fill node[k] with p(k) ~ exp(scores[k] / temperature); return the log-partition.
 
     The logarithm is infinite where a float64 cannot hold it. If every score is -inf it is -inf
     and the marginals are zeros.

@@ -1,20 +1,20 @@
 """Maximum flow and minimum cut, by Dinic's blocking flows.
 
-A network has no source and no sink of its own: each node has an excess, what it is given (> 0) or
-can take up (< 0), and the flow carries as much as it can from the former to the latter. So the two
-terminals of a cut problem cost no arcs, and a network with a source and a sink is one in which two
-nodes have an excess.
+A network has no source and no sink of its own. Each node has an excess: what it supplies (> 0) or
+can absorb (< 0), and the flow carries as much as possible from the former nodes to the latter. So
+the two terminals of a cut problem need no arcs, and in a network with a source and a sink two nodes
+have an excess.
 
-The arcs lie node by node: those that leave v at start[v]..start[v + 1] - 1, each with the node it
-leads to (`head`), the arc back (`mate`) and what it can still carry (`residual`).
+The arcs are stored node by node. Those that leave v are start[v]..start[v + 1] - 1, each with the
+node that it leads to (`head`), the arc back (`mate`) and what it can still carry (`residual`).
 
-Floating-point capacities do no harm: an augmentation takes the residual of at least one arc or
-node to exactly 0, so a phase ends, and distances from the sources grow with each phase whatever
-was rounded, so there are at most as many phases as nodes.
+Capacities may be floating-point numbers. Each augmentation takes the residual of at least one arc
+or the excess of at least one node to exactly 0, so a phase ends. Distances from the sources grow
+with each phase, whatever was rounded, so there are at most as many phases as nodes.
 
-On the doubled networks of roof duality (up to 318 nodes and 50 000 arcs, measured once) the first
-phase of FIFO push-relabel alone took between half and twice as long. It was faster on the smaller
-ones, but leaves a preflow, where `roof_duality` needs a flow to settle ties.
+We measured FIFO push-relabel once, on the doubled networks of roof duality (up to 318 nodes and
+50 000 arcs): its first phase alone took between half and twice as long as this. It was faster on
+the smaller networks, but gives a preflow, and `roof_duality` needs a flow to settle ties.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Cut", "FlowNetwork", "FlowRoom", "flow_room", "max_flow", "min_cut"]
 
 
 class FlowNetwork(NamedTuple):
-    """Arcs by node, and what each may carry; arrays may be longer than the network in them.
+    """The arcs of each node, and what each may carry; arrays may be longer than the network needs.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class FlowNetwork(NamedTuple):
 
 
 class FlowRoom(NamedTuple):
-    """Workspace of `max_flow`: `level` is an answer, the rest is scratch; one entry a node."""
+    """Workspace of `max_flow`, one entry per node: `level` is an answer, the rest is scratch."""
 
     level: npt.NDArray[np.int32]
     queue: npt.NDArray[np.int32]
@@ -59,7 +59,7 @@ class FlowRoom(NamedTuple):
 
 
 def flow_room(n_nodes: int) -> FlowRoom:
-    """Return the workspace for networks of up to so many nodes."""
+    """Return the workspace for networks of at most n_nodes nodes."""
     return FlowRoom(
         np.empty(n_nodes, dtype=np.int32),
         np.empty(n_nodes, dtype=np.int32),
@@ -72,9 +72,10 @@ def flow_room(n_nodes: int) -> FlowRoom:
 def max_flow(n_nodes, network, room):
     """Send as much as possible from positive to negative excess; return how much that is.
 
-    `network.residual` and `network.excess` become what is left. Afterwards room.level[v] >= 0
-    marks the nodes that remaining excess could still reach: the smallest source side of a minimum
-    cut, so that every arc which leaves it is full, and every excess outside it is <= 0.
+    `network.residual` and `network.excess` are overwritten by what remains of them. Afterwards
+    room.level[v] >= 0 marks the nodes that the remaining excess can still reach. They are the
+    smallest source side of a minimum cut: every arc that leaves it is full, and every excess
+    outside it is <= 0.
     """
     total = 0.0
     while _set_levels(n_nodes, network, room):
@@ -88,9 +89,10 @@ def max_flow(n_nodes, network, room):
 
 @kernel
 def _set_levels(n_nodes, network, room):
-    """Set level[v] to the distance from the nearest excess, -1 if there is none; any sink reached?
+    """Set level[v] to the distance from the nearest node of positive excess, or to -1.
 
-    Breadth first, over arcs with something left, until no node is left to be reached.
+    Breadth first, over arcs of positive residual. level[v] is -1 for nodes that cannot be reached.
+    Returns whether a node of negative excess was reached.
     """
     start, head, residual, excess = (
         network.start,
@@ -124,10 +126,11 @@ def _set_levels(n_nodes, network, room):
 
 @kernel
 def _fill_from_behind(sink, network, room):
-    """Bring flow to one node along arcs that go up one level, until it is full or cut off.
+    """Send flow to `sink` along arcs that go up one level, until it is full or cut off.
 
-    Depth first and against the arcs, from the sink to a node of level 0: path[d] is the arc to the
-    node at depth d from the one at depth d + 1. Nodes that lead nowhere leave the phase: level -1.
+    Returns how much was sent. The search goes depth first and against the arcs, from the sink to a
+    node of level 0: path[d] is the arc from the node at depth d + 1 to the node at depth d. Nodes
+    that cannot be supplied are left out of the rest of the phase: their level becomes -1.
     """
     start, head, mate, residual, excess = network
     level, current, path = room.level, room.current, room.path
@@ -153,7 +156,8 @@ def _fill_from_behind(sink, network, room):
                     full = d
             if excess[sink] == 0.0:
                 return total
-            # Go on from the node before the first full arc, or before the empty source.
+            # Continue from the node that the full arc nearest to the sink leads to; if no arc is
+            # full, from the node after the source, which is then empty.
             depth = full
             v = head[path[depth]]
         i = current[v]
@@ -181,7 +185,7 @@ class Cut(NamedTuple):
     value : float
         Its capacity, which is the maximum flow.
     source_side : bool array of shape (n_nodes,)
-        The nodes on the side of the source: of all minimum cuts, the smallest such side.
+        The nodes on the side of the source, of the minimum cut for which they are fewest.
     """
 
     value: float
@@ -197,7 +201,7 @@ def min_cut(
     ----------
     n_nodes : int
     arcs : array-like of int of shape (n_arcs, 2)
-        From where, to where. Parallel and opposite arcs are welcome; loops carry nothing.
+        From where, to where. Arcs may be parallel or opposite; loops carry nothing.
     capacity : array-like of shape (n_arcs,)
         Finite and >= 0.
     source, sink : int
@@ -219,7 +223,7 @@ def min_cut(
     if source == sink:
         raise ValueError(f"source and sink are both {source}; expected two different nodes.")
     network = _network(n_nodes, ends, limits)
-    # No more than its arcs can carry passes a terminal.
+    # The excess of a terminal is the total capacity of its arcs: no more can pass it.
     network.excess[source] = limits[ends[:, 0] == source].sum()
     network.excess[sink] = -limits[ends[:, 1] == sink].sum()
     room = flow_room(n_nodes)
@@ -232,7 +236,7 @@ def min_cut(
 def _network(
     n_nodes: int, ends: npt.NDArray[np.int64], limits: npt.NDArray[np.float64]
 ) -> FlowNetwork:
-    """Lay out the arcs and, for each, one back that is empty so far."""
+    """Return the network with these arcs and, for each of them, an arc back of capacity 0."""
     n_arcs = len(ends)
     tails = ends.T.ravel()
     order = np.argsort(tails, kind="stable")
@@ -252,7 +256,7 @@ def _network(
 def _check_arcs(
     n_nodes: int, arcs: Any, capacity: Any
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return arcs and capacities without the loops."""
+    """Return the checked arcs and capacities, without loops."""
     ends = np.asarray(arcs)
     if ends.size == 0:
         ends = np.empty((0, 2), dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:  # whoever only predicts by closed forms does not load HiGHS
+if TYPE_CHECKING:  # not imported at run time: prediction by closed forms does not load HiGHS
     from maxmargin.inference.programs.labels import ProgramRow
 
 __all__ = ["LabelConstraints"]
@@ -27,7 +27,7 @@ class LabelConstraints:
     exclusive : sequence of groups of labels
         At most one label of each group is on.
     implies : sequence of pairs (a, b) of labels
-        b is on wherever a is.
+        If a is on, b is on.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class LabelConstraints:
     implies: Sequence[tuple[int, int]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what no label set could satisfy, whatever the labels."""
+        """Check the constraints, as far as that needs no number of labels; make them tuples."""
         at_least = _count("at_least", self.at_least)
         at_most = None if self.at_most is None else _count("at_most", self.at_most)
         if at_most is not None and at_most < at_least:
@@ -66,16 +66,16 @@ class LabelConstraints:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every label set satisfies them."""
+        """Whether every label set satisfies the constraints."""
         return self.only_counts and self.at_least == 0 and self.at_most is None
 
     @property
     def only_counts(self) -> bool:
-        """Whether they speak of the number of labels alone."""
+        """Whether only the number of labels is constrained."""
         return not self.exclusive and not self.implies
 
     def check(self, n_labels: int) -> None:
-        """Refuse labels that are not among 0 to n_labels - 1, and more labels than there are."""
+        """Refuse labels outside 0 to n_labels - 1, and an `at_least` above n_labels."""
         if self.at_least > n_labels:
             raise ValueError(f"at_least is {self.at_least}, but there are {n_labels} label(s).")
         for name, groups in (("exclusive", self.exclusive), ("implies", self.implies)):
@@ -87,11 +87,11 @@ class LabelConstraints:
                         )
 
     def admits(self, y: npt.ArrayLike) -> bool:
-        """Whether a label vector of 0 and 1 satisfies them."""
+        """Whether a label vector of 0 and 1 satisfies the constraints."""
         return bool(self.admitted(np.asarray(y)[None])[0])
 
     def admitted(self, outputs: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-        """Whether each row satisfies them."""
+        """Return, for each row of `outputs`, whether it satisfies the constraints."""
         on = outputs == 1
         n_on = on.sum(axis=1)
         good = n_on >= self.at_least
@@ -104,7 +104,7 @@ class LabelConstraints:
         return good
 
     def rows(self, n_labels: int) -> list[ProgramRow]:
-        """Return them as rows of a `LabelProgram`."""
+        """Return the constraints as rows of a `LabelProgram` over n_labels labels."""
         from maxmargin.inference.programs.labels import ProgramRow
 
         rows = []
@@ -122,10 +122,10 @@ class LabelConstraints:
         return rows
 
     def unmet(self, most: int, n_absent: int) -> ValueError:
-        """Error for `at_least`, where all else allows no more than `most` labels.
+        """Return the error for constraints that no label set satisfies.
 
-        Nothing but `at_least` ever excludes the empty set, so it is the one that fails. `n_absent`
-        labels cannot be on.
+        The empty set satisfies all constraints but `at_least`, so the message names `at_least`. The
+        others allow at most `most` labels; `n_absent` labels are scored -inf.
         """
         others = ["exclusive groups"] if self.exclusive else []
         others += ["implications"] if self.implies else []

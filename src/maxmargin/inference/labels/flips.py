@@ -25,17 +25,19 @@ __all__ = [
     "search_room",
 ]
 
-# The walk ends after so many steps without a better label set, and in any case after so many times
-# that number. A flipped label rests for half as many steps as there are labels, at most so many.
+# The walk of `local_search` ends after patience = _PATIENCE + _PATIENCE_A_LABEL * n_free steps
+# without a better label set, and always after _MOST_PATIENCES * patience steps. A flipped label
+# rests for half as many steps as there are free labels, at most for _LONGEST_REST steps.
 _PATIENCE, _PATIENCE_A_LABEL = 20, 2
 _MOST_PATIENCES = 20
 _LONGEST_REST = 12
-# Share of the largest field by which a score must grow: less may be rounding.
+# A score counts as better only if it grows by this share of the largest field: a smaller difference
+# may be rounding.
 _PRECISION = 1e-12
 
 
 class SearchRoom(NamedTuple):
-    """Workspace of `local_search`, one entry a label."""
+    """Workspace of `local_search`, arrays with one entry per label."""
 
     field: npt.NDArray[np.float64]
     labels: npt.NDArray[np.int32]
@@ -82,7 +84,7 @@ def bounded_room(graph: LabelGraph) -> BoundedRoom:
 
 @kernel
 def label_score(unary, graph, pair, y):
-    """Score of a label set."""
+    """Return the score of the label set y."""
     score = 0.0
     for j in range(unary.shape[0]):
         if y[j] != 0:
@@ -97,9 +99,9 @@ def label_score(unary, graph, pair, y):
 def local_search(unary, graph, pair, room, free, y):
     """Improve a label set by single flips and a short tabu walk; return its score.
 
-    Each step flips the label that gains most, or loses least, among those that do not rest after a
-    flip of their own; a resting label may move if that gives the best score so far. The best label
-    set on the way is kept.
+    Each step flips the label whose flip gains most, or loses least. A label that was flipped rests
+    for some steps: meanwhile it is flipped only if that gives the best score so far. The best label
+    set of the walk is kept.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ def local_search(unary, graph, pair, room, free, y):
     free : int8 array of shape (m,)
         Labels with 0 here keep their value.
     y : int32 array of shape (m,)
-        0 or 1: where to start. Overwritten by the best label set, which never scores less.
+        0 or 1: where to start. Overwritten by the best label set found, which never scores less.
     """
     field, labels, rests_until, best, given = room
     _copy(y, given)
@@ -144,7 +146,7 @@ def local_search(unary, graph, pair, room, free, y):
             gain = -field[j] if y[j] != 0 else field[j]
             if gain > most and (rests_until[j] < step or score + gain > best_score + precision):
                 flip, most = j, gain
-        # At the top of a climb, before going down.
+        # No flip gains: y is a local maximum. Record it before the walk goes down.
         if most <= 0.0 and score > best_score + precision:
             best_score = score
             _copy(y, best)
@@ -168,14 +170,14 @@ def local_search(unary, graph, pair, room, free, y):
 
 @kernel
 def _copy(source, target):
-    """Copy labels: the loop compiles in a tenth of the time of a slice."""
+    """Copy labels. This loop compiles in a tenth of the time of an assignment of slices."""
     for j in range(source.shape[0]):
         target[j] = source[j]
 
 
 @kernel
 def _set_fields(unary, graph, pair, labels, n_free, y, field):
-    """Set field[j] to what y_j = 1 adds to the score, for free labels; return the largest size."""
+    """Set field[j] of free labels to what y_j = 1 adds to the score; return the largest |field|."""
     largest = 0.0
     for k in range(n_free):
         j = labels[k]
@@ -190,7 +192,7 @@ def _set_fields(unary, graph, pair, labels, n_free, y, field):
 
 @kernel
 def _flip(j, graph, pair, y, field):
-    """Flip one label and tell its neighbours."""
+    """Flip label j, and update the fields of its neighbours."""
     sign = -1.0 if y[j] != 0 else 1.0
     y[j] = 1 - y[j]
     for i in range(graph.start[j], graph.start[j + 1]):
@@ -201,10 +203,10 @@ def _flip(j, graph, pair, y, field):
 def best_labels_bounded(unary, graph, pair, room, y):
     """Fill y with a good label set; return its score and a bound that no label set exceeds.
 
-    Roof duality first. If its answer is integral, that is the best label set, and the bound is its
-    score. Otherwise the integral labels are kept, as some best label set has them (persistency),
-    and the halves are searched from three roundings: one after the other, the surest first, all 0
-    and all 1. The bound is then the value of the relaxation.
+    Roof duality comes first. If its answer is integral, it is a best label set, and the bound is
+    its score. Otherwise the integral labels are kept, since some best label set has them
+    (persistency), and `local_search` sets the labels at 1/2. It starts from three roundings of
+    them: by `_round_in_turn`, all 0, and all 1. The bound is then the value of the relaxation.
 
     Parameters are those of `local_search`, but room is a BoundedRoom and y need not be set.
     """
@@ -234,7 +236,10 @@ def best_labels_bounded(unary, graph, pair, room, y):
 
 @kernel
 def _round_in_turn(unary, graph, pair, n_halves, room, trial):
-    """Round the halves, always next the one with the largest field given what is rounded."""
+    """Round the labels at 1/2 one by one, always the one with the largest |field| next.
+
+    The fields take into account the labels that were rounded before.
+    """
     field, is_half = room.search.field, room.search.best
     node2 = room.node2
     for j in range(unary.shape[0]):

@@ -23,11 +23,11 @@ class LabelGraph(NamedTuple):
     edges : int32 array of shape (E, 2)
         As given: edge e joins edges[e, 0] and edges[e, 1].
     start : int64 array of shape (m + 1,)
-        What label j has in the next two arrays lies at start[j]..start[j + 1] - 1.
+        The entries of label j in `neighbour` and `edge_of` are start[j]..start[j + 1] - 1.
     neighbour : int32 array of shape (2 E,)
-        The label at the other end, ascending within each label.
+        The neighbours of each label, ascending.
     edge_of : int32 array of shape (2 E,)
-        The edge that leads there, a row of `edges`.
+        The edge that joins the label to this neighbour, as a row of `edges`.
     """
 
     edges: npt.NDArray[np.int32]
@@ -60,7 +60,7 @@ def label_graph(n_labels: int, edges: npt.ArrayLike) -> LabelGraph:
     n = _check_n_labels(n_labels)
     pairs = _check_edges(n, edges)
     n_edges = len(pairs)
-    # Each edge as seen from its first end, then from its second.
+    # ends and others list each edge twice: first as seen from its first end, then from its second.
     ends = pairs.T.ravel()
     others = pairs[:, ::-1].T.ravel()
     order = np.lexsort((others, ends))

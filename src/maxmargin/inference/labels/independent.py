@@ -1,11 +1,11 @@
 """Label sets without edges: each label is on or off by its own score.
 
 All kernels over label sets maximise ``sum_j unary[j] y_j`` (plus edges, elsewhere) over y in
-{0, 1}^m. A unary of -inf keeps its label off. Without edges every answer is read off sorted lists:
-what it gains or costs to flip a label does not depend on the others.
+{0, 1}^m. A unary of -inf keeps its label off. Without edges, the gain of flipping a label does not
+depend on the other labels, so every answer can be read off sorted lists of gains.
 
-A truth may hold -1 where a label is unknown. Such a label is left out everywhere: it is off, counts
-for nothing, and is never wrong.
+A truth may hold -1 where a label is unknown. Such a label is always off, adds nothing to any count,
+and is never wrong.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ __all__ = [
 
 @kernel
 def best_labels(unary, y):
-    """Write the best label set into y (int32, length >= m); return its score. Ties: off."""
+    """Write the best label set into y (int32, length >= m); return its score.
+
+    A label of score 0 stays off.
+    """
     score = 0.0
     for j in range(unary.shape[0]):
         y[j] = 0
@@ -51,21 +54,22 @@ def best_k_labels(unary, k, order, spare, price, loss, last, base, queue, ys, sc
     last, base : int32 workspaces of length >= 2 k
     queue : int32 workspace of length >= k
     ys : int32 array of shape (>= k, >= m); rows [0:count] receive the label sets
-    scores : float64 array of length >= k; [0:count] receives their scores, falling
+    scores : float64 array of length >= k; [0:count] receives their scores, from the highest down
 
-    Flipping label j away from the best set costs |unary[j]|, so the k best are the k cheapest sets
-    of flips. With the flips sorted by price, each set but {first} comes from one other by its
-    last flip: replaced by, or joined by, the one after it. Neither is ever cheaper, so going on
-    from the cheapest set met so far meets all sets in order.
+    To flip label j of the best set costs |unary[j]|, so the k best label sets are the k cheapest
+    sets of flips. Sort the flips by price. Then each set of flips except {first flip} has one
+    parent: the set follows from it if the flip after its last flip either replaces that last flip
+    or is added to it. No set is cheaper than its parent, so always expanding the cheapest set in
+    the queue visits all sets in the order of their prices.
 
-    A label of -inf is never on, so the count may fall short of k.
+    A label whose unary is -inf is never on, so there may be fewer than k label sets.
     """
     m = unary.shape[0]
     best = best_labels(unary, ys[0])
     scores[0] = best
     n = 0
     for j in range(m):
-        # Negative, because what sorts falls.
+        # price is minus the cost of the flip: `sort_falling` then puts the cheapest flip first.
         price[j] = -abs(unary[j])
         if price[j] > -np.inf:
             order[n] = j
@@ -73,7 +77,7 @@ def best_k_labels(unary, k, order, spare, price, loss, last, base, queue, ys, sc
     sort_falling(price, order, n, spare)
     if n == 0 or k == 1:
         return 1
-    # A set of flips is the set `base` and one flip more, order[last].
+    # Set s of flips is the set base[s] (-1: the empty set) with the flip order[last[s]] added.
     loss[0] = -price[order[0]]
     last[0] = 0
     base[0] = -1
@@ -103,7 +107,7 @@ def best_k_labels(unary, k, order, spare, price, loss, last, base, queue, ys, sc
                 loss[n_sets] = before - price[order[following]]
                 last[n_sets] = following
                 base[n_sets] = parent
-                # No more than k are ever called: those that k others precede drop out.
+                # Only k - 1 sets are ever taken from the queue: drop those that come later.
                 n_queued = _enqueue(n_sets, loss, queue, head, n_queued, k - 1)
                 n_sets += 1
     return count
@@ -111,7 +115,10 @@ def best_k_labels(unary, k, order, spare, price, loss, last, base, queue, ys, sc
 
 @kernel
 def _enqueue(new, loss, queue, head, n_queued, limit):
-    """Insert `new` into queue[head:n_queued], sorted by loss, after its equals; return the end."""
+    """Insert `new` into queue[head:n_queued], which is sorted by loss; return the new end.
+
+    Sets of equal loss stay in the order of their arrival. The queue ends before `limit`.
+    """
     place = n_queued
     while place > head and loss[queue[place - 1]] > loss[new]:
         place -= 1
@@ -126,15 +133,15 @@ def _enqueue(new, loss, queue, head, n_queued, limit):
 
 @kernel
 def flip_profile(unary, truth, gain, order, spare, level):
-    """Fill level[d] with the best score minus that of the truth at d wrong labels; return n.
+    """Fill level[d] with the best score of d wrong labels minus the score of the truth; return n.
 
     Parameters
     ----------
     unary : float64 array of shape (m,), finite at the true labels
     truth : int32 array of length >= m: 0, 1, or -1 where unknown
     gain : float64 workspace of length >= m
-    order : int32 array of length >= m; order[:n] receives the known labels, those that gain most
-        when flipped first: the output of level d is the truth with order[:d] flipped
+    order : int32 array of length >= m; order[:n] receives the known labels, sorted so that the flip
+        with the largest gain comes first. The output of level d is the truth with order[:d] flipped
     spare : int32 workspace of length >= m
     level : float64 array of length >= m + 1; level[n + 1:m + 1] receives -inf
 
@@ -167,7 +174,7 @@ def write_flipped(truth, order, d, y):
 
 @kernel
 def best_counts(unary, truth, order, spare, sums):
-    """Sort true and false labels by score, for costs that depend on how many of each are on.
+    """Sort true and false labels by score, for costs that depend only on how many of each are on.
 
     Parameters
     ----------
@@ -206,7 +213,10 @@ def best_counts(unary, truth, order, spare, sums):
 
 @kernel
 def write_counts(m, order, n_true, a, b, y):
-    """Write into y[:m] the best output with a true and b false labels, by `best_counts`."""
+    """Write into y[:m] the best output with a true and b false labels on.
+
+    order, n_true : as `best_counts` wrote and returned them
+    """
     for j in range(m):
         y[j] = 0
     for i in range(a):
@@ -217,9 +227,11 @@ def write_counts(m, order, n_true, a, b, y):
 
 @kernel
 def sort_falling(keys, order, n, spare):
-    """Sort order[:n] so that keys[order[:n]] falls; equals stay in their order.
+    """Sort order[:n] so that keys[order[:n]] falls; equal keys keep their order.
 
-    spare : int32 workspace of length >= n. A merge sort, as numba's own sorts allocate.
+    spare : int32 workspace of length >= n
+
+    This is a merge sort of our own, because the sorts of numba allocate memory.
     """
     width = 1
     while width < n:

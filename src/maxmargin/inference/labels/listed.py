@@ -1,17 +1,16 @@
 """Label sets by enumeration: the scores of all 2^m outputs, m up to 16, and scans over them.
 
-An output is a number, its mask: bit j is label j. Scores of all masks come by doubling, those with
-label j as their highest from those without it,
+An output is given by one number, its mask: bit j is label j. The list of scores is filled by
+doubling. The scores of the masks whose highest label is j follow from those of all lower masks,
 
     scores[2^j + mask] = scores[mask] + cross_j[mask],  cross_j[mask] = unary[j] + edges to mask,
 
-and cross_j is doubled likewise: two additions an output, over contiguous halves. A unary of -inf
-switches a label off: every mask that has it scores -inf, and no scan returns it. That is also how a
-label whose truth is unknown is left out.
+and cross_j is filled by doubling as well. This takes two additions per output, over contiguous
+halves. A unary of -inf keeps a label off: every mask with that label scores -inf, and no scan
+returns it. Labels whose truth is unknown are left out in this way.
 
-Scans return masks. The score and cost of an answer are those of the lists, scores[mask] and
-costs[mask], to the last bit; ties go to the lowest mask, which is the lowest label, decided from
-the last label backwards.
+Scans return masks. The score and the cost of an answer are exactly scores[mask] and costs[mask].
+Ties go to the lowest mask: the last label in which two outputs differ is off.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = [
     "mask_to_labels",
 ]
 
-MAX_LISTED = 16  #: labels; scores and costs of all outputs then take a megabyte
+MAX_LISTED = 16  #: most labels; the scores and costs of all outputs then take one megabyte
 
 
 @kernel
@@ -74,7 +73,7 @@ def all_scores(unary, pair_matrix, scores, cross):
 
 @kernel
 def _append(values, size, added):
-    """values[size:2 size] = values[:size] + added."""
+    """Set values[size:2 size] = values[:size] + added."""
     first = values[:size]
     second = values[size : 2 * size]
     for i in range(size):
@@ -88,13 +87,13 @@ def all_costs(price_wrong, truth, costs):
     Parameters
     ----------
     price_wrong : float64 array of shape (m,), what it costs to get label j wrong
-    truth : int32 array of length >= m: 0, 1, or -1 where unknown, which is never wrong
+    truth : int32 array of length >= m: 0, 1, or -1 where unknown; such a label is never wrong
     costs : float64 array of length >= 2^m; the truth costs exactly 0
     """
     costs[0] = 0.0
     for j in range(price_wrong.shape[0]):
         size = 1 << j
-        # Prices are only ever added: the cost of the truth is no difference of sums.
+        # Prices are only added, never subtracted, so the cost of the truth is exactly 0.
         _append(costs, size, price_wrong[j] if truth[j] == 0 else 0.0)
         if truth[j] == 1:
             for mask in range(size):
@@ -103,7 +102,10 @@ def all_costs(price_wrong, truth, costs):
 
 @kernel
 def all_levels(truth, m, levels):
-    """Fill levels[mask] (int8, length >= 2^m) with the number of wrong labels; unknown: never."""
+    """Fill levels[mask] (int8, length >= 2^m) with the number of wrong labels.
+
+    A label whose truth is unknown, -1, is never wrong.
+    """
     levels[0] = 0
     for j in range(m):
         levels[0] += 1 if truth[j] == 1 else 0
@@ -122,15 +124,16 @@ def best_listed(scores, costs, size, score_scale, cost_scale, banned, n_banned, 
 
     Parameters
     ----------
-    scores, costs : float64 arrays of length >= size; scores are as they were on return
+    scores, costs : float64 arrays of length >= size; scores change meanwhile, and are restored
     size : int, 2^m
     score_scale, cost_scale : floats >= 0; a mask that scores -inf is never the answer
     banned : int64 array of masks that may not be the answer; only [:n_banned] is read
     saved : float64 workspace of length >= n_banned
     """
     _ban(scores, banned, n_banned, saved)
-    # A sum that is NaN, 0 * -inf, is never the greater. Blocks, so that only one is read again
-    # to find the place; eight maxima in a block, so that none waits for another.
+    # 0 * -inf gives NaN, which no comparison takes for the greater. The scan goes block by block,
+    # so that only the best block is read again to find the mask; within a block `_highest` keeps
+    # eight maxima, so that no comparison waits for another.
     top = -np.inf
     top_block = -1
     block = min(size, 256)
@@ -183,8 +186,8 @@ def _highest(scores, costs, score_scale, cost_scale):
 def best_k_listed(scores, costs, size, score_scale, cost_scale, k, masks, values):
     """Find the k masks with the highest score_scale * score + cost_scale * cost; return how many.
 
-    masks (int64) and values (float64), of length >= k, receive them, best first; masks that score
-    -inf are left out. The other parameters are those of `best_listed`.
+    masks (int64) and values (float64), of length >= k, receive the masks and their values, best
+    first; masks that score -inf are left out. The other parameters are those of `best_listed`.
     """
     count = 0
     threshold = -np.inf
@@ -244,12 +247,13 @@ def best_listed_within(
 ):
     """Return the best mask whose slope lies between two bounds; -1 if there is none.
 
-    With h = scores[mask] - truth_score and g = costs[mask], it has the highest
-    score_scale * h + cost_scale * g among those with 1 + h > 0 and low < g / (1 + h) < high, or
-    <= high if `with_high`. The quotient is compared as it is computed, so a bound that is the
-    quotient of an earlier answer meets that answer exactly.
+    Let h = scores[mask] - truth_score and g = costs[mask]. The answer has the highest
+    score_scale * h + cost_scale * g among the masks with 1 + h > 0 and low < g / (1 + h) < high, or
+    <= high if `with_high`. The computed quotient is compared without a tolerance, so a bound that
+    is the quotient of an earlier answer equals the quotient of that answer exactly.
 
-    The other parameters are those of `best_listed`. low = -inf, high = inf leave only 1 + h > 0.
+    The other parameters are those of `best_listed`. With low = -inf and high = inf, the only
+    condition is 1 + h > 0.
     """
     _ban(scores, banned, n_banned, saved)
     top = -np.inf
@@ -258,7 +262,7 @@ def best_listed_within(
         h = scores[mask] - truth_score
         g = costs[mask]
         value = score_scale * h + cost_scale * g
-        # The value first: once a good mask is found, few others need their quotient.
+        # Compare the value first: once a good mask is found, few others need a division.
         if value > top and 1.0 + h > 0.0:
             slope = g / (1.0 + h)
             if slope > low and (slope < high or (with_high and slope == high)):
@@ -277,14 +281,14 @@ def _ban(scores, banned, n_banned, saved):
 
 @kernel
 def _unban(scores, banned, n_banned, saved):
-    # Backwards: a mask that was banned twice was saved with its score at the first.
+    # Go backwards: of a mask that is banned twice, only the first entry of `saved` is its score.
     for i in range(n_banned - 1, -1, -1):
         scores[banned[i]] = saved[i]
 
 
 @kernel
 def labels_to_mask(y, m):
-    """Return the mask of the labels y[:m]; unknown ones, -1, are off."""
+    """Return the mask of the labels y[:m]; unknown labels, -1, are off."""
     mask = 0
     for j in range(m):
         if y[j] == 1:

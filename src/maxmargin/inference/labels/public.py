@@ -4,10 +4,11 @@ The score of a label set y in {0, 1}^m is
 
     sum_j unary[j] y_j + sum_e pair[e] y_a y_b,    e = (a, b) running over the edges.
 
-A unary of -inf keeps its label off. The functions here check their arguments, and answer by what
-the edges allow: closed forms without edges, dynamic programmes on forests, all outputs up to 16
-labels, beyond that roof duality and the integer programmes of HiGHS. Only the last may take long:
-then a time limit gives the best label set found, and a bound. Ties leave labels off.
+A unary of -inf keeps its label off. The functions here check their arguments, and choose a method
+by the edges: closed forms without edges, dynamic programmes on forests, enumeration of all outputs
+up to 16 labels, otherwise roof duality and integer programmes, which HiGHS solves. Only integer
+programmes may take long: under a time limit the answer is the best label set found, with a bound.
+Ties leave labels off.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def maximize(
     exclusive : sequence of groups of labels
         At most one label of each group is on.
     implies : sequence of pairs (a, b) of labels
-        b is on wherever a is.
+        If a is on, b is on.
     time_limit : float or None
         Seconds that an integer programme may take; None for no limit. If they do not suffice, the
         answer is the best label set found, `relaxed`, with a bound.
@@ -133,8 +134,8 @@ def k_best(
 ) -> list[Answer]:
     """Return the k best label sets, best first; fewer if fewer are allowed.
 
-    Parameters are those of `maximize`, and `k`, at least 1. With a `time_limit`, which is for all k
-    together, the list ends with the first answer that is not exact.
+    Parameters are those of `maximize`, and `k`, at least 1. The `time_limit` is for all k answers
+    together; if it is reached, the list ends with the first answer that is not exact.
 
     Examples
     --------
@@ -230,10 +231,9 @@ def profile(
     Parameters are those of `maximize`, and
 
     reference : array-like of shape (m,)
-        Zeros and ones, or -1 where a label is unknown: such a label is left out, that is off and
-        never wrong.
+        Zeros and ones, or -1 where a label is unknown: such a label is off and never wrong.
 
-    Beyond 16 labels and forests each level is an integer programme.
+    With more than 16 labels, and edges that form no forest, each level takes an integer programme.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def profile(
     """
     problem = _check_problem(unary, edges, pair)
     truth = check_labels("reference", reference, problem.n_labels, 2, unknown=True)
-    # The gain of switching off a true label of -inf would be infinite.
+    # If a true label has the unary -inf, the gain of its flip is infinite: closed forms then fail.
     if len(problem.pair) == 0 and (problem.unary[truth == 1] > -np.inf).all():
         return _profile_independent(problem, truth)
     if problem.is_forest:
@@ -326,7 +326,7 @@ def _check_time_limit(value: Any) -> float:
 
 
 def _nothing_left(problem: _Problem, n_banned: int) -> ValueError:
-    """Return the error for no answer: `at_least` that nothing meets, or bans."""
+    """Return the error for a problem without an answer: `at_least` too large, or all banned."""
     m, constraints = problem.n_labels, problem.constraints
     if constraints.at_least > 0:
         free = LabelConstraints(exclusive=constraints.exclusive, implies=constraints.implies)
@@ -344,7 +344,7 @@ def _nothing_left(problem: _Problem, n_banned: int) -> ValueError:
 def _best_first(
     problem: _Problem, k: int, banned: list[npt.NDArray[np.int32]], seconds: float
 ) -> Iterator[Answer]:
-    """Yield the k best answers that are not banned, by the first method that can."""
+    """Yield the k best answers that are not banned, by the fastest method that applies."""
     constraints = problem.constraints
     no_edges = len(problem.pair) == 0
     is_forest = problem.is_forest
@@ -360,7 +360,7 @@ def _best_first(
     else:
         yield from _k_program(problem, k, banned, seconds)
         return
-    # With b label sets banned, the k best that are not are among the k + b best.
+    # If b label sets are banned, the k best of the others are among the k + b best of all.
     out = {y.tobytes() for y in banned}
     left = k
     for y, value in found(problem, min(k + len(banned), 2 ** min(problem.n_labels, 62))):
@@ -373,7 +373,7 @@ _Found = Iterator[tuple[npt.NDArray[np.int32], float]]
 
 
 def _best_by_count(problem: _Problem) -> Iterator[Answer]:
-    """Independent labels of which only the number is constrained: the highest ones."""
+    """Yield the best set of independent labels if only the number of labels is constrained."""
     unary, constraints, m = problem.unary, problem.constraints, problem.n_labels
     y = np.empty(m, dtype=np.int32)
     if constraints.is_empty:
@@ -393,7 +393,10 @@ def _best_by_count(problem: _Problem) -> Iterator[Answer]:
 
 
 def _best_tree_by_count(problem: _Problem) -> Iterator[Answer]:
-    """A forest, of whose labels only the number is constrained: wrong labels where none is true."""
+    """Yield the best label set of a forest if only the number of labels is constrained.
+
+    It is read off a profile: if the truth is empty, the wrong labels are those that are on.
+    """
     constraints, m = problem.constraints, problem.n_labels
     if constraints.is_empty:
         for y, best in _k_tree(problem, 1):
@@ -474,7 +477,8 @@ def _k_program(
 ) -> Iterator[Answer]:
     deadline = time.monotonic() + seconds
     unary, pair, constraints = problem.unary, problem.pair, problem.constraints
-    # First without constraints. Its bound holds with them too, and mostly so does its label set.
+    # Solve without constraints first. The bound holds with constraints too, and mostly the label
+    # set satisfies them.
     start = np.empty(problem.n_labels, dtype=np.int32)
     room = bounded_room(problem.graph)
     value, bound = best_labels_bounded(unary, problem.graph, pair, room, start)
@@ -486,12 +490,13 @@ def _k_program(
         yield exact(start, value)
         return
     if is_alone and constraints.is_empty:
-        # Labels that the relaxation decides are so in some best label set, though not in all.
+        # Some best label set has all labels that the relaxation decides; the other best label sets
+        # need not have them, so this is for k = 1 without bans only.
         fixed = np.where(room.node2 == 1, -1, room.node2 // 2)
     program = LabelProgram(problem.graph, integral=True)
     rows, out = constraints.rows(problem.n_labels), list(banned)
     for _ in range(k):
-        # An answer at once even where the time is over: what the programme starts from.
+        # Leave at least a millisecond: the programme can then always answer with its start.
         left = max(deadline - time.monotonic(), 1e-3)
         limit = None if left == np.inf else left
         found = program.solve(unary, pair, rows, out, limit, fixed=fixed, start=start)
@@ -513,10 +518,10 @@ def _k_program(
 
 
 def _grow(problem: _Problem) -> npt.NDArray[np.int32]:
-    """Return a label set to start from: labels added one by one, with all that they imply.
+    """Return a label set to start from, which satisfies all constraints but perhaps `at_least`.
 
-    Always next the one that gains most, while it gains or too few are on. It satisfies all
-    constraints but perhaps `at_least`.
+    Adds labels one by one, each with all labels that it implies. The next label is always the one
+    that gains most; it is added if it gains, or if fewer than `at_least` labels are on.
     """
     m, constraints = problem.n_labels, problem.constraints
     together = np.zeros((m, m))

@@ -6,16 +6,17 @@ The relaxation maximises ``sum_j unary[j] x_j + sum_e pair[e] mu_e`` over 0 <= x
 
 Three steps, of which in training the first mostly suffices:
 
-1. Dominance. A label that gains nothing however its undecided neighbours choose is 0, one that
-   loses nothing is 1; what is decided goes into the unaries of the neighbours, and so on.
+1. Dominance. If x_j = 1 cannot gain, whatever the undecided neighbours of j are, x_j is 0; if it
+   cannot lose, x_j is 1. The pair weights of decided labels go into the unaries of their
+   neighbours, and the step is repeated until it decides nothing.
 2. Minimum cut. Twice the score is, up to a constant, the sum over labels with x_j = 1 of
-   2 unary[j] + sum_{e at j} pair[e], less |pair[e]| for each edge whose ends differ (pair > 0) or
-   agree (pair < 0). Without a pair < 0 that is a cut problem. Otherwise each label gets a second
-   node for its opposite, so that to agree is to differ from an opposite; where a cut of this
-   doubled network is of two minds, the label is 1/2.
-3. Ties. The cut leaves at 1/2 also what other minimum cuts decide. In the residual network the
-   labels that are not strongly connected with their opposite can be decided, as in 2-SAT. Only
-   then is the answer a vertex.
+   2 unary[j] + sum_{e at j} pair[e], minus |pair[e]| for each edge whose ends differ (pair > 0) or
+   agree (pair < 0). If no pair is < 0, maximising this is a cut problem. Otherwise each label gets
+   a second node, its opposite: two labels agree if one differs from the opposite of the other. If
+   a cut of this doubled network puts a label and its opposite on the same side, the label is 1/2.
+3. Ties. A label that this cut leaves at 1/2 may be decided by another minimum cut. A label can be
+   decided if it is not strongly connected with its opposite in the residual network, as in 2-SAT.
+   Only after this step is the answer a vertex.
 """
 
 from __future__ import annotations
@@ -45,18 +46,20 @@ _OPEN = -1
 
 
 class RoofRoom(NamedTuple):
-    """Workspace of `roof_dual` for one graph of m labels and E edges; see there."""
+    """Workspace of `roof_dual` for one graph of m labels and E edges."""
 
-    # Dominance, one entry a label: its unary with decided neighbours folded in, the sums of the
-    # positive and of the negative weights to open neighbours, and the labels to look at again.
+    # For dominance, one entry per label. field: its unary plus the pair weights of neighbours that
+    # are 1; rise and fall: the sums of the positive and of the negative pair weights to undecided
+    # neighbours; queue: the labels that are still undecided.
     field: npt.NDArray[np.float64]
     rise: npt.NDArray[np.float64]
     fall: npt.NDArray[np.float64]
     queue: npt.NDArray[np.int32]
-    # The open labels, and the number of each among them.
+    # labels: the open (undecided) labels; number[j]: the index of label j in `labels`.
     labels: npt.NDArray[np.int32]
     number: npt.NDArray[np.int32]
-    # The doubled network of the open labels, and what the flow and the ties need, one entry a node.
+    # The doubled network of the open labels, and workspaces of `max_flow` and `_decide_ties` with
+    # one entry per node.
     network: FlowNetwork
     flow: FlowRoom
     low: npt.NDArray[np.int32]
@@ -102,8 +105,8 @@ def roof_dual(unary, graph, pair, room, node2, edge2):
     room : RoofRoom
         Of this graph. Overwritten.
     node2, edge2 : int32 arrays of shape (m,) and (E,)
-        Filled with 0, 1 or 2. An edge takes the best value that its ends allow: between two halves
-        1 if its pair is > 0, otherwise 0.
+        Filled with 0, 1 or 2. An edge takes the best value that its ends allow: if both ends are
+        1/2, edge2 is 1 where pair > 0, otherwise 0.
 
     Returns
     -------
@@ -135,9 +138,10 @@ def roof_dual(unary, graph, pair, room, node2, edge2):
 
 @kernel
 def decide_by_dominance(unary, graph, pair, room, node2):
-    """Set node2 to 0 or 2 where that can do no harm, elsewhere to -1; return how many are open.
+    """Decide labels by dominance; return how many remain open.
 
-    Leaves in room.field the unaries of the open labels, neighbours at 1 included.
+    node2[j] is 0 or 2 for decided labels, -1 for open ones. Afterwards room.field[j] of an open
+    label is its unary plus the pair weights to decided neighbours that are 1.
     """
     field, rise, fall, queue = room.field, room.rise, room.fall, room.queue
     n_labels = unary.shape[0]
@@ -153,7 +157,7 @@ def decide_by_dominance(unary, graph, pair, room, node2):
         rise[b] += up
         fall[a] += down
         fall[b] += down
-    # Sweeps, until one decides nothing: what the last decisions changed may decide more.
+    # Sweep until a sweep decides nothing: each decision may allow further ones.
     n_open = n_labels
     for j in range(n_labels):
         queue[j] = j
@@ -163,7 +167,7 @@ def decide_by_dominance(unary, graph, pair, room, node2):
         for k in range(n_open):
             j = queue[k]
             if field[j] + rise[j] <= 0.0 or field[j] + fall[j] >= 0.0:
-                # Sums from which larger terms were taken away again are not to be trusted.
+                # Sum anew: subtracting large terms may have left rise and fall inaccurate.
                 _sum_open(j, graph, pair, room, node2)
             stays_out = field[j] + rise[j] <= 0.0
             if stays_out or field[j] + fall[j] >= 0.0:
@@ -178,7 +182,7 @@ def decide_by_dominance(unary, graph, pair, room, node2):
 
 @kernel
 def _sum_open(j, graph, pair, room, node2):
-    """Sum the positive and the negative weights from j to open labels."""
+    """Set room.rise[j] and room.fall[j] by summing anew the pair weights from j to open labels."""
     up = 0.0
     down = 0.0
     for i in range(graph.start[j], graph.start[j + 1]):
@@ -192,7 +196,7 @@ def _sum_open(j, graph, pair, room, node2):
 
 @kernel
 def _decide(j, value, graph, pair, room, node2):
-    """Fix label j, and tell its neighbours."""
+    """Set node2[j] = value, and update field, rise and fall of the neighbours of j."""
     node2[j] = value
     for i in range(graph.start[j], graph.start[j + 1]):
         k = graph.neighbour[i]
@@ -207,8 +211,8 @@ def _decide(j, value, graph, pair, room, node2):
 def _lay_out(graph, pair, room, node2):
     """Make the network of the open labels; return whether it has to be doubled.
 
-    Of n open labels, the k-th is node k and its opposite is node n + k. The second half of the
-    arcs repeats the first with all nodes exchanged for their opposites.
+    Of n open labels, label number k is node k and its opposite is node n + k. The second half of
+    the arcs repeats the first half with every node replaced by its opposite.
     """
     edges, field, labels, number = graph.edges, room.field, room.labels, room.number
     start, head, mate, residual, excess = room.network
@@ -264,7 +268,7 @@ def _lay_out(graph, pair, room, node2):
 
 @kernel
 def _read_cut(n_open, is_doubled, room, node2):
-    """Set the open labels by the side that they, and their opposites, are on; count the halves."""
+    """Set the open labels by the sides of their nodes in the cut; return how many are 1/2."""
     level, labels = room.flow.level, room.labels
     n_halves = 0
     for k in range(n_open):
@@ -280,12 +284,13 @@ def _read_cut(n_open, is_doubled, room, node2):
 
 @kernel
 def _decide_ties(n_open, room, node2):
-    """Set to 0 or 1 the halves that need not be halves.
+    """Set labels at 1/2 to 0 or 1 where some minimum cut does so.
 
-    Tarjan's strongly connected components of the residual network among the halves, numbered so
-    that arcs lead to lower numbers. Whatever a node on the source side leads to must be there too;
-    of a label and its opposite, the one with the lower number goes there, which keeps that rule
-    because the network is its own mirror image.
+    Tarjan's algorithm finds the strongly connected components of the residual network of these
+    labels, numbered so that arcs lead to equal or lower numbers. If a node is on the source side,
+    every node that its arcs lead to must be there too. Of a label and its opposite, the one whose
+    component has the lower number goes to the source side. This satisfies the rule, because
+    exchanging all nodes with their opposites maps the network to itself with all arcs reversed.
     """
     start, head, mate, residual, _ = room.network
     labels, low, component = room.labels, room.low, room.component
@@ -316,8 +321,9 @@ def _decide_ties(n_open, room, node2):
             descend = False
             while i < start[v + 1] and not descend:
                 w = head[i]
-                # The mirror image of the flow is a maximum flow as well: an arc is full only if
-                # it is so in both, lest rounding in one of them break the symmetry.
+                # Exchanging nodes with their opposites gives another maximum flow. Treat an arc as
+                # full only if it is full in both flows: rounding in one of them then does not
+                # break the symmetry.
                 mirror = mate[i] + n_arcs // 2
                 if mirror >= n_arcs:
                     mirror -= n_arcs
@@ -347,7 +353,7 @@ def _decide_ties(n_open, room, node2):
 
 
 class RelaxedLabels(NamedTuple):
-    """An optimal vertex of the relaxation.
+    """An optimal vertex of the local-polytope relaxation, as `relax` returns it.
 
     Attributes
     ----------
@@ -407,9 +413,10 @@ def relax(unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike) -> Re
 
 
 def bounded(unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike) -> Answer:
-    """Return a good label set, and a bound on how good any can be.
+    """Return a good label set, and a bound that no label set exceeds.
 
-    Labels that the relaxation decides are right; those it leaves at 1/2 are found by local search.
+    Labels that the relaxation decides are those of some best label set; labels that it leaves at
+    1/2 are set by local search.
 
     Parameters are those of `relax`.
 
@@ -429,7 +436,7 @@ def bounded(unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike) -> 
     >>> bounded([-1.0, 2.0], [(0, 1)], [3.0]).exactness.value
     'exact'
     """
-    # The search asks this module for its bound, so it cannot be imported above.
+    # `flips` imports this module, so it cannot be imported at the top.
     from maxmargin.inference.labels.flips import best_labels_bounded, bounded_room
 
     weights, graph, pairs = _check_weights(unary, edges, pair)
@@ -453,7 +460,7 @@ def _check_weights(
     if (pairs == -np.inf).any():
         e = int(np.argmax(pairs == -np.inf))
         raise ValueError(f"pair[{e}] is -inf; expected a finite number, if need be a very low one.")
-    # Kernels add up all weights a few times over.
+    # The kernels compute sums in which every weight occurs a few times.
     sizes = np.abs(np.concatenate([weights[weights > -np.inf], pairs]))
     if sizes.max(initial=0.0) > 1e300 / max(1, len(sizes)):
         raise ValueError(f"unary and pair go up to {sizes.max()}, so that sums would overflow.")

@@ -3,11 +3,11 @@
 All kernels maximise ``sum_j unary[j] y_j + sum_e pair[e] y_a y_b`` over y in {0, 1}^m by passing
 messages from the leaves to the roots. A unary of -inf keeps its label off; pair weights are finite.
 
-`tree_order` is computed once for a graph. Every label but the roots hangs on a parent; a parent
-stands before its children in the order. Going through the order backwards, a label is complete
-when it is reached, and is then merged into its parent; going forwards, the parent is decided first.
-Ties leave labels off, roots decided first, and among the children of a label those that stand
-earlier in the order.
+`tree_order` is computed once per graph. Every label except the roots has a parent; a parent stands
+before its children in the order. The kernels first go through the order backwards: all children of
+a label have been merged into it when it is reached, and it is then merged into its parent. Then
+they go forwards, so that a parent is decided before its children. Ties leave labels off; roots are
+decided first, and of the children of a label those that stand earlier in the order.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = [
 
 
 class TreeOrder(NamedTuple):
-    """An order in which a forest of labels is gone through, and what each label hangs on.
+    """The order in which kernels visit the labels of a forest, and the parent of each label.
 
     Attributes
     ----------
     order : int32 array of shape (m,)
         All labels, parents before their children.
     parent : int32 array of shape (m,)
-        The label on which label j hangs; -1 for roots.
+        The parent of label j; -1 for roots.
     edge : int32 array of shape (m,)
         The edge that joins j to its parent; -1 for roots.
     """
@@ -82,8 +82,8 @@ def find_cycle(graph: LabelGraph) -> int:
 def tree_order(graph: LabelGraph) -> TreeOrder:
     """Return an order for the forest `graph`; refuse a graph with a cycle, naming an edge of it.
 
-    The highest label of each tree is its root, so that on a path 0 - 1 - 2 ... ties fall as on a
-    chain.
+    The highest label of each tree is its root. So on a path 0 - 1 - 2 ... ties are broken as by the
+    kernels of chains.
 
     Examples
     --------
@@ -132,8 +132,8 @@ def best_tree(unary, pair, tree, up, y):
     unary : float64 array of shape (m,)
     pair : float64 array of shape (>= E,)
     tree : TreeOrder
-    up : float64 workspace of shape (>= m, 2): the best score of the part that hangs on label j,
-        with j off and on
+    up : float64 workspace of shape (>= m, 2): up[j, s] is the best score of the subtree of label j
+        with j in state s, off 0 or on 1
     y : int32 array of length >= m
     """
     m = unary.shape[0]
@@ -177,9 +177,9 @@ def tree_marginals(unary, edges, pair, tree, temperature, top, log_sum, given, n
     node : float64 array of shape (>= m, 2); node[j, k] receives p(y_j = k)
     edge : float64 array of shape (>= E, 2, 2); edge[e, k, l] receives p(y_a = k, y_b = l)
 
-    As on chains, a sum over label sets is carried as exp(top / temperature + log_sum), and
-    marginals come from conditionals, given[j, l, k] = p(y_j = k | parent is l), so they agree with
-    one another whatever the rounding.
+    As on chains, a sum over label sets is stored as exp(top / temperature + log_sum). Marginals are
+    products of conditionals, given[j, l, k] = p(y_j = k | parent is l), so node and edge marginals
+    agree with one another whatever the rounding.
     """
     m = unary.shape[0]
     for j in range(m):
@@ -239,18 +239,19 @@ def tree_profile(unary, pair, tree, truth, size, table, before, message, scores)
     unary : float64 array of shape (m,)
     pair : float64 array of shape (>= E,)
     tree : TreeOrder
-    truth : int32 array of length >= m: 0, 1, or -1 where unknown: such a label is off, counts for
-        nothing and is never wrong
+    truth : int32 array of length >= m: 0, 1, or -1 where unknown; such a label is off and is never
+        wrong
     size : int32 workspace of shape (2, >= m + 1)
     table : float64 workspace of shape (>= m + 1, 2, >= m + 1)
     before : float64 workspace of shape (>= m, 2, >= m + 1)
     message : float64 workspace of length >= m + 1
     scores : float64 array of length >= m + 1
 
-    The workspaces then hold what `write_tree_level` needs: table[j, s, d] is the best score of what
-    hangs on label j with j in state s and d wrong, size[0, j] the labels there that can be wrong;
-    row m joins the trees. before[c] and size[1, c] are what the parent of c had before c was merged
-    into it. Merging two parts takes as many steps as the product of their sizes, O(m^2) in all.
+    Afterwards the workspaces hold what `write_tree_level` needs. table[j, s, d] is the best score
+    of the subtree of label j with j in state s and d labels wrong; size[0, j] is how many labels of
+    the subtree can be wrong; row m joins all trees. before[c] and size[1, c] are the table and the
+    size of the parent of c before c was merged into it. To merge two parts takes as many steps as
+    the product of their sizes, O(m^2) in all.
     """
     m = unary.shape[0]
     for j in range(m):
@@ -266,7 +267,7 @@ def tree_profile(unary, pair, tree, truth, size, table, before, message, scores)
         j = tree.order[i]
         above = tree.parent[j]
         n = size[0, j]
-        # The trees themselves hang on row m, which has one state.
+        # The roots are merged into row m, which has one state.
         into = above if above >= 0 else m
         n_before = size[0, into]
         size[1, j] = n_before
@@ -291,14 +292,15 @@ def tree_profile(unary, pair, tree, truth, size, table, before, message, scores)
 
 @kernel
 def write_tree_level(pair, tree, m, level, size, table, before, left, y):
-    """Write a best label set with `level` wrong labels into y, by what `tree_profile` left.
+    """Write a best label set with `level` wrong labels into y, after `tree_profile`.
 
     Parameters
     ----------
-    pair, tree, size, table, before : as `tree_profile` had and left them
+    pair, tree : as given to `tree_profile`
+    size, table, before : as `tree_profile` filled them
     m : int, the number of labels
-    level : int; if there is no such label set, y is -1 throughout
-    left : int32 workspace of length >= m + 1: the wrong labels still to be placed below a label
+    level : int; if there is no such label set, all of y is -1
+    left : int32 workspace of length >= m + 1: how many labels of a subtree are still to be wrong
     y : int32 array of length >= m
     """
     if level > size[0, m] or table[m, 0, level] == -np.inf:
@@ -339,17 +341,19 @@ def best_k_tree(unary, pair, tree, k, best, part, message, head, chosen, at, ys,
     pair : float64 array of shape (>= E,)
     tree : TreeOrder
     k : int, at least 1
-    best : float64 workspace of shape (>= m + 1, 2, >= k): the k best of what hangs on a label
+    best : float64 workspace of shape (>= m + 1, 2, >= k): the k best scores of the subtree of a
+        label, per state of the label; row m joins all trees
     part : float64 workspace of length >= k
     message : float64 workspace of length >= k
     head : int32 workspace of shape (3, >= k)
-    chosen : int32 workspace of shape (>= m, 2, 3, >= k): for a label, the state of its parent and
-        a rank there: the rank before the label was merged, the label's state and its own rank
+    chosen : int32 workspace of shape (>= m, 2, 3, >= k): chosen[j, s, :, r] belongs to entry r of
+        the list of j's parent in state s after j was merged into it. It holds the rank in the
+        parent's list before the merge, the state of j, and the rank in the list of j
     at : int32 workspace of length >= m + 1
     ys : int32 array of shape (>= k, >= m); rows [0:count] receive the label sets
-    scores : float64 array of length >= k; [0:count] receives their scores, falling
+    scores : float64 array of length >= k; [0:count] receives their scores, from the highest down
 
-    Label sets that score -inf are never returned, so the count may fall short of k. O(m k^2).
+    Label sets that score -inf are never returned, so there may be fewer than k. Takes O(m k^2).
     """
     m = unary.shape[0]
     for j in range(m + 1):
@@ -386,7 +390,10 @@ def best_k_tree(unary, pair, tree, k, best, part, message, head, chosen, at, ys,
 
 @kernel
 def _merge_states(best, weight, k, message, own_state, own_rank):
-    """Merge the lists of the two states of a label, the second plus `weight`, into one."""
+    """Merge best[0] and best[1] + weight, the lists of the two states of a label, into message.
+
+    own_state and own_rank receive the state and the rank that each entry came from.
+    """
     off = 0
     on = 0
     for rank in range(k):
@@ -405,15 +412,15 @@ def _merge_states(best, weight, k, message, own_state, own_rank):
 
 @kernel
 def _merge_parts(best, message, k, part, head, chosen):
-    """Replace the falling list `best` by the k best sums of one of it and one of `message`.
+    """Replace the sorted list `best` by the k highest sums of one entry of it and one of `message`.
 
-    head[0] says how far each entry of the old list has gone through the message; head[1] and
-    head[2] are the state and rank that each entry of the message has.
+    head[0, c] is the next entry of the message to combine with entry c of the old list; head[1] and
+    head[2] are the state and the rank that each entry of the message came from.
     """
     for rank in range(k):
         part[rank] = best[rank]
         head[0, rank] = 0
-    n_open = 1  # an entry can only be next once the one before it has been taken
+    n_open = 1  # entry c of the old list can be used only after entry c - 1 has been used
     for rank in range(k):
         top = -np.inf
         first = -1

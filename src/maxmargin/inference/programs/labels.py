@@ -1,14 +1,14 @@
 """Label sets as a linear or integer programme, solved by HiGHS.
 
-One variable y_j a label and one mu_e an edge e = (a, b), which stands for y_a y_b:
+There is one variable y_j per label and one variable mu_e per edge e = (a, b); mu_e is y_a y_b:
 
     max  sum_j unary[j] y_j + sum_e pair[e] mu_e
     s.t. mu_e <= y_a,  mu_e <= y_b,  mu_e >= y_a + y_b - 1,  0 <= y, mu <= 1
 
-With integral y that is the best label set. Without, it is the local-polytope relaxation, of which
-roof duality finds the same value faster; here it can have further rows.
+If y must be integral, the solution is the best label set. Otherwise this is the local-polytope
+relaxation. Roof duality finds its value faster, but a programme can have further rows.
 
-This is a call into a library: it runs from Python, not inside a compiled pass.
+HiGHS is a library, so this runs from Python, not inside a compiled pass.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OPTIONS = {
 
 
 class ProgramRow(NamedTuple):
-    """low <= node_coef . y + edge_coef . mu <= high, with a None for zeros."""
+    """A row low <= node_coef . y + edge_coef . mu <= high; None stands for zero coefficients."""
 
     node_coef: npt.NDArray[np.float64] | None
     edge_coef: npt.NDArray[np.float64] | None
@@ -138,11 +138,11 @@ class LabelProgram:
         unary : float64 array of shape (m,), -inf where a label must be off
         pair : float64 array of shape (E,), finite
         rows : iterable of (node_coef, edge_coef, low, high)
-            Further linear rows, for this call only; see ProgramRow. What they say of labels that
-            must be off is ignored.
+            Further linear rows, for this call only; see ProgramRow. Their coefficients of labels
+            that must be off are ignored.
         banned : iterable of label vectors of 0 and 1
-            Each is cut off, for this call only. Without `integral` only it and its surroundings
-            are: fractional points may remain that are mixtures with it.
+            Each is excluded by one row, for this call only. If not `integral`, the row excludes
+            only the points near it: fractional points that are mixtures with it may remain.
         time_limit : float or None
             Seconds; None for no limit.
         fixed : array-like of shape (m,) or None
@@ -189,7 +189,7 @@ class LabelProgram:
         highs.addVars(m + n_edges, np.zeros(m + n_edges), np.ones(m + n_edges))
         highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
         if self.integral:
-            # With integral labels the rows leave an edge only the product.
+            # Only labels are declared integral: then the three rows force mu_e = y_a y_b.
             nodes = np.arange(m, dtype=np.int32)
             highs.changeColsIntegrality(m, nodes, np.full(m, highspy.HighsVarType.kInteger))
         first, second = self.graph.edges.T
@@ -216,7 +216,7 @@ class LabelProgram:
         return _Row(coefs, low / factor, high / factor)
 
     def _cut(self, labels: npt.ArrayLike) -> _Row:
-        """At least one label differs from these."""
+        """Return the row that says: at least one label differs from `labels`."""
         signs = np.where(np.asarray(labels) == 1, -1.0, 1.0)
         coefs = np.concatenate([signs, np.zeros(self._n_edges)])
         return _Row(coefs, 1.0 - float(np.sum(signs < 0)), np.inf)
@@ -233,9 +233,10 @@ class LabelProgram:
         upper: npt.NDArray[np.float64],
         rows: list[_Row],
     ) -> npt.NDArray[np.float64] | None:
-        """Return a label set and its edges that satisfy everything, or None.
+        """Return a label set and its edges that satisfy bounds and rows, or None.
 
-        All labels off will do where nothing forbids it: then a time limit always finds something.
+        Tries `start`, then the set of the labels that are fixed to 1. If one of them is allowed,
+        the programme has an answer however short the time limit is.
         """
         if not self.integral:
             return None
@@ -255,12 +256,12 @@ class LabelProgram:
     def _run(self) -> str:
         highs = self._highs
         if highs.run() == highspy.HighsStatus.kError:
-            # HiGHS has one pool of threads a process. Where someone else set its size, take it.
+            # HiGHS has one pool of threads per process. If other code has set its size, use that.
             highs.setOptionValue("threads", 0)
             highs.run()
         found = highs.getModelStatus()
         if found not in _STATUS:
-            # A basis that has become singular: once more from nothing.
+            # The basis may have become singular: solve again without a basis.
             highs.clearSolver()
             highs.run()
             found = highs.getModelStatus()
@@ -281,7 +282,7 @@ class LabelProgram:
             return ProgramAnswer(nothing[:m], nothing[m:], -np.inf, -np.inf, status)
         info = self._highs.getInfo()
         point, value = nothing, -np.inf
-        # An unfinished simplex method has a point, but it may be outside.
+        # If the simplex method was stopped early, its point may be infeasible.
         is_found = status == "optimal" or (self.integral and info.primal_solution_status == _FOUND)
         if is_found:
             point = np.clip(np.array(self._highs.getSolution().col_value), 0.0, 1.0)
@@ -293,7 +294,7 @@ class LabelProgram:
             point, value = beginning, float(weights @ beginning)
         bound = value
         if status != "optimal":
-            bound = float(np.maximum(weights, 0.0).sum())  # whatever the solver had time for
+            bound = float(np.maximum(weights, 0.0).sum())  # holds however early the solver stopped
             if self.integral:
                 bound = min(bound, info.mip_dual_bound * factor)
             bound = max(bound, value)
@@ -311,13 +312,16 @@ _STATUS = {
     highspy.HighsModelStatus.kOptimal: "optimal",
     highspy.HighsModelStatus.kTimeLimit: "time_limit",
     highspy.HighsModelStatus.kInfeasible: "infeasible",
-    # All variables lie between 0 and 1.
+    # All variables lie between 0 and 1, so no programme is unbounded.
     highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
 }
 
 
 def _scaled(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
-    """Divide by the power of two that brings the largest size into [1/2, 1); it loses no bit."""
+    """Return values / factor and factor, the power of two that makes the largest size 1/2 to 1.
+
+    To divide by a power of two is exact.
+    """
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return values, 1.0

@@ -1,8 +1,8 @@
 """Values put into buckets from the highest down: what a sort would be, as far as it is needed.
 
-A bucket takes one addition and one product a value, where a sort takes log2(n) comparisons. The
-map from values to buckets is exactly monotone: it multiplies by a power of two and rounds down,
-both without error, so the edges of the buckets are known exactly too.
+To find its bucket takes one addition and one product per value; a sort takes log2(n) comparisons
+per value. The map from values to buckets is exactly monotone: it multiplies by a power of two and
+rounds down, both without error, so the edges of the buckets are known exactly too.
 
 Values that lie unevenly fill some buckets more than others. That costs time, never correctness.
 """
@@ -27,7 +27,7 @@ __all__ = [
     "spread_of",
 ]
 
-#: Values looked at to learn where the others lie: so many groups of so many.
+#: `spread_of` looks at GROUPS groups of GROUP_SIZE values each.
 GROUPS, GROUP_SIZE = 16, 8
 
 #: Runs up to this length are sorted by insertion.
@@ -40,10 +40,12 @@ _LARGEST = 1e308
 def spread_of(values, sketch):
     """Return (low, high), between which most of the values lie; low = high if all may be equal.
 
-    sketch : float64 workspace of shape (2, GROUPS). The middle one of the groups' highest and of
-    their lowest values say where most values lie, and outliers do not move them, unless they are
-    more than some 8% at one end. Of the range .7 is added at both ends: for normal values the
-    whole reaches to 3.4 deviations.
+    sketch : float64 workspace of shape (2, GROUPS)
+
+    The range goes from the median of the groups' lowest values to the median of their highest
+    values. Outliers do not move these medians, unless more than about 8% of the values are outliers
+    at one end. Then 0.7 times the range is added at both ends: for normal values the result reaches
+    to 3.4 standard deviations.
     """
     n = values.shape[0]
     size = max(1, min(GROUP_SIZE, n // GROUPS))
@@ -66,7 +68,7 @@ def spread_of(values, sketch):
     if not high > low:
         low = sketch[0, 0]
         high = sketch[1, GROUPS - 1]
-    # Halves, because the range itself may be beyond the largest float.
+    # width is half of the range: the range itself may overflow.
     width = 0.5 * high - 0.5 * low
     if not (width > 0.0 and math.isfinite(width)):
         return low, low
@@ -77,14 +79,14 @@ def spread_of(values, sketch):
 def fit_buckets(low, high, n_buckets):
     """Return (base, scale): n_buckets buckets of width 1/scale that cover low..high.
 
-    What lies beyond falls into the outermost buckets.
+    Values below low or above high fall into the outermost buckets.
     """
     if not low < high:
         return 0.0, 1.0
-    # A quarter of the range.
+    # width is a quarter of the range, which cannot overflow.
     width = 0.25 * high - 0.25 * low
-    # The largest power of two that leaves the range within the buckets, and the numbers of buckets
-    # among the whole numbers that a float64 holds exactly.
+    # scale is the largest power of two for which the buckets cover the range, and for which a
+    # float64 holds value * scale, rounded down, exactly.
     exponent = math.frexp(n_buckets / 4.0)[1] - math.frexp(width)[1] - 1
     exponent = min(exponent, 51 - math.frexp(max(abs(low), abs(high)))[1])
     scale = math.ldexp(1.0, max(-1000, min(exponent, 1000)))
@@ -93,7 +95,7 @@ def fit_buckets(low, high, n_buckets):
 
 @inlined
 def bucket_of(value, base, scale, n_buckets):
-    """Return the bucket of a value: 0 holds the highest. NaN goes to the last, harmlessly."""
+    """Return the bucket of a value; bucket 0 holds the highest values, the last one also NaN."""
     place = np.floor(np.float64(value) * scale) - base
     if not place > 0.0:
         place = 0.0
@@ -104,15 +106,15 @@ def bucket_of(value, base, scale, n_buckets):
 
 @inlined
 def bucket_edge(bucket, base, scale, n_buckets):
-    """Return the edge above a bucket (not 0): values are below it from this bucket on."""
+    """Return the upper edge of a bucket > 0: values in this and all later buckets are below it."""
     return (base + (n_buckets - bucket)) / scale
 
 
 @kernel
 def count_buckets(values, base, scale, n_buckets, which, first):
-    """Write the bucket of every value into which, and of every bucket how many values precede it.
+    """Write to which[s] the bucket of value s, and to first[b] how many values precede bucket b.
 
-    first : int32 array of length >= n_buckets + 1; first[n_buckets] receives the number of values.
+    first : int32 array of length >= n_buckets + 1; first[n_buckets] receives the number of values
     """
     for bucket in range(n_buckets + 1):
         first[bucket] = 0
@@ -126,7 +128,11 @@ def count_buckets(values, base, scale, n_buckets, which, first):
 
 @kernel
 def sort_run(values, ids, start, end, stack, tally):
-    """Sort values[start:end], falling, and take ids along."""
+    """Sort values[start:end] from the highest down, and reorder ids in the same way.
+
+    stack : int64 workspace of shape (>= 64, >= 2)
+    tally : tally[1] counts comparisons
+    """
     depth = 0
     stack[0, 0] = start
     stack[0, 1] = end
@@ -137,7 +143,7 @@ def sort_run(values, ids, start, end, stack, tally):
         while end - start > SHORT_RUN:
             left, right = _partition(values, ids, start, end)
             tally[1] += end - start
-            # The longer part waits, so that the stack holds no more than log2 of them.
+            # Push the longer part: the stack then holds at most log2(end - start) parts.
             depth += 1
             if right + 1 - start > end - left:
                 stack[depth, 0] = start
@@ -172,7 +178,7 @@ def _median(first, middle, last):
 
 @inlined
 def _median_near(values, start, n, seed, step):
-    """Return the median of three of n values, at seed and one and two steps on, all modulo n."""
+    """Return the median of the values at seed, seed + step and seed + 2 step, all modulo n."""
     return _median(
         values[start + np.int64(seed) % n],
         values[start + np.int64(seed + step) % n],
@@ -182,17 +188,18 @@ def _median_near(values, start, n, seed, step):
 
 @kernel
 def _partition(values, ids, start, end):
-    """Split at a value near the median; return (left, right).
+    """Split values[start:end] at a pivot near the median; return (left, right).
 
-    Values up to right are >= it, those from left on <= it, and those between equal it. It is the
-    median of three, or of three such medians; places are not regular, so that values in some order
-    do not make every split uneven.
+    Values up to right are >= pivot, those from left on are <= pivot, those between equal it. The
+    pivot is the median of three values, or the median of three such medians. In long runs the
+    values are not taken at regular distances: otherwise values in some regular order would make
+    every split uneven.
     """
     n = end - start
     if n <= 128:
         pivot = _median(values[start], values[start + n // 2], values[end - 1])
     else:
-        # Multiples of the golden section lie evenly, and never with the period of the values.
+        # Multiples of the golden section are spread evenly, but share no period with the values.
         seed = n * 0.6180339887498949
         step = n * 0.38196601125010515
         pivot = _median(
@@ -221,7 +228,7 @@ def _partition(values, ids, start, end):
 
 @inlined
 def insert_run(values, ids, start, end, tally):
-    """Sort a short run by insertion."""
+    """Sort values[start:end] from the highest down by insertion, and reorder ids likewise."""
     for s in range(start + 1, end):
         value = values[s]
         name = ids[s]

@@ -12,18 +12,22 @@ __all__ = ["place_all"]
 
 @kernel
 def place_all(rule, pull, high, P, N, values, ids, places, at, tally):
-    """Place all negatives, sorted, by a dynamic programme over prefixes of both lists.
+    """Place all negatives by a dynamic programme over prefixes of both sorted lists.
 
-    best[a] is the highest value of the negatives so far if the last of them stands at a or before,
-    and the last of them may not stand before the one before it. Of ties the largest a wins. What
-    is remembered is one bit for each of the (P + 1) N cells: whether the best place up to a is a.
+    best[a] is the highest value of the negatives so far, given that the last of them stands at
+    place a or before. No negative may stand before the one that precedes it. Of tied places the
+    largest wins. is_here keeps one bit for each of the (P + 1) N cells: whether the best place of
+    the negative among 0..a is a itself.
+
+    values, ids : scores of the negatives, from the highest down, and their indices
+    places, at : places[ids[s]] receives a place, at[a] is raised by the number placed at a
     """
     best = np.zeros(P + 1)
     is_here = np.zeros((N, P // 8 + 1), dtype=np.uint8)
     tally[0] += P * N
     for j in range(1, N + 1):
         value = values[j - 1]
-        # Relative to no positive above.
+        # here is the value of negative j at place a, relative to place 0.
         here = 0.0
         before = -np.inf
         for a in range(P + 1):

@@ -3,13 +3,14 @@
     maximise  sum_ij +-(s+_i - s-_j) / (P N)  +  cost_scale cost(interleaving)
 
 with + where positive i stands above negative j. The positives are sorted. The negatives are only
-put into buckets. The edge of a bucket is like a negative whose rank j is known, so its best place
-bounds the places in the buckets on both sides. Where two edges agree, all negatives between them
-have their place at once; that holds for most buckets, and for all but the first few where positives
-and negatives are well apart. The others are put in order as far as `place_run` needs it.
+put into buckets. The edge of a bucket is treated as a negative whose rank j is known: its best
+place bounds the places in the buckets on both sides. If both edges of a bucket have the same best
+place, all negatives in the bucket have that place. That holds for most buckets, and for all but the
+first few where positives and negatives are well apart. The negatives of the other buckets are
+sorted as far as `place_runs` needs it.
 
-Of ties the interleaving nearest to the truth is taken, whatever the cost scale: a negative that
-scores as much as a positive, if the cost has nothing to say, stands below it.
+Of tied interleavings the one nearest to the truth is taken, whatever the cost scale is: a negative
+that scores as much as a positive stands below it, unless the cost makes a difference.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def interleave(rule, positives, negatives, cost_scale, room, negatives_above, po
     positives_above : int32 array of shape (N,); receives for each negative how many positives
         stand above it. The weight of its score is (P - 2 positives_above) / (P N).
 
-    P = 0 or N = 0 leave nothing to interleave: the truth, and cost 0. Costs that are not monotone
-    add up all P N differences of scores, so these have to be finite together.
+    If P = 0 or N = 0 there is one interleaving, the truth, and its cost is 0. For costs that are
+    not monotone the kernels add up all P N differences of scores, and this sum must be finite.
     """
     P = positives.shape[0]
     N = negatives.shape[0]
@@ -81,7 +82,7 @@ def interleave(rule, positives, negatives, cost_scale, room, negatives_above, po
         return 0.0
     _sort(positives, room, room.high, room.order, negatives_above)
     place_negatives(rule, cost_scale, negatives, P, room, positives_above)
-    # The negatives at a place before i, and those alone, stand above positive i.
+    # Exactly the negatives at places 0..i stand above positive i, counted from 0.
     total = np.int64(0)
     for i in range(P):
         total += at[i]
@@ -92,9 +93,12 @@ def interleave(rule, positives, negatives, cost_scale, room, negatives_above, po
 
 @kernel
 def ranking_cost(rule, positives_above, P, room):
-    """Return the cost of an interleaving: so many of P positives stand above each negative.
+    """Return the cost of an interleaving of P positives and N negatives.
 
-    One pass over the negatives; room for at least P and N, whose `at` and `ids` are overwritten.
+    positives_above : int array of shape (N,), how many positives stand above each negative
+    room : RankingRoom for at least P and N; its `at` and `ids` are overwritten
+
+    Takes one pass over the negatives.
     """
     N = positives_above.shape[0]
     if P == 0 or N == 0:
@@ -113,7 +117,7 @@ def ranking_cost(rule, positives_above, P, room):
 
 @kernel
 def _fit_negatives(negatives, P, room):
-    """Return (B, base, scale), the buckets for the negatives. The positives are in room.high."""
+    """Return (B, base, scale), the buckets for the negatives; room.high holds the positives."""
     low, high = spread_of(negatives, room.sketch)
     n_beside = count_at_least(room.high, 0, P, 0.0, low, room.tally)
     n_beside -= count_at_least(room.high, 0, n_beside, 0.0, high, room.tally)
@@ -124,7 +128,10 @@ def _fit_negatives(negatives, P, room):
 
 @kernel
 def _sort(values, room, sorted_values, order, which):
-    """Sort values, falling, and write who they are into order. which is a workspace."""
+    """Write values, sorted from the highest down, to sorted_values, and their indices to order.
+
+    which : int32 workspace as long as values
+    """
     n = values.shape[0]
     if n <= SHORT_RUN:
         for s in range(n):
@@ -149,7 +156,7 @@ def _sort(values, room, sorted_values, order, which):
             start = np.int64(room.first[b])
             end = np.int64(room.first[b + 1])
             sort_run(sorted_values, order, start, end, room.stack, room.tally)
-    # All buckets at once: nobody moves beyond its own.
+    # One insertion sort over all buckets: no value leaves its own bucket.
     insert_run(sorted_values, order, np.int64(0), n, room.tally)
 
 
@@ -157,7 +164,7 @@ def _sort(values, room, sorted_values, order, which):
 def _place_monotone(rule, cost_scale, negatives, P, room, places):
     """Write the best place of every negative for a monotone cost."""
     if cost_scale == 0.0 or rule.kind == AREA:
-        # The gain of AUC is cost_scale/2 a pair, in the units of `ranking_search`.
+        # AUC gains cost_scale/2 per inverted pair, in the units of `places`.
         _place_by_score(negatives, 0.5 * cost_scale, P, room, places)
         return
     N = negatives.shape[0]
@@ -195,7 +202,10 @@ def _place_monotone(rule, cost_scale, negatives, P, room, places):
 
 @kernel
 def _collect(negatives, base, scale, B, n_open, gathered, cursor, values, ids):
-    """Lay the gathered negatives one bucket after the other; cursor ends where each bucket ends."""
+    """Write the gathered negatives to values and ids, bucket after bucket.
+
+    On entry cursor[b] is where bucket b starts, on return where it ends.
+    """
     for g in range(n_open):
         s = gathered[g]
         b = bucket_of(negatives[s], base, scale, B)
@@ -228,7 +238,7 @@ def _place_by_score(negatives, margin, P, room, places):
             i += 1
         bound[b] = i
     for b in range(B):
-        # As in `_gather_open`: no branch for the processor to guess.
+        # As in `_gather_open`, a product in place of a branch that the processor must predict.
         at[bound[b]] += (room.first[b + 1] - room.first[b]) * (bound[b] == bound[b + 1])
     gathered = room.gathered
     n_open = _gather_open(places, bound, gathered)
@@ -237,7 +247,7 @@ def _place_by_score(negatives, margin, P, room, places):
     for g in range(n_open):
         s = gathered[g]
         value = np.float64(negatives[s])
-        # Where many are equal, one search does.
+        # A negative that scores as much as the one before has the same place.
         if value != before:
             before = value
             b = bucket_of(value, base, scale, B)
@@ -250,9 +260,9 @@ def _place_by_score(negatives, margin, P, room, places):
 
 @jitable
 def _place_general(rule, cost_scale, negatives, P, room, places):
-    """Write the best place of every negative for any cost at all."""
+    """Write the best place of every negative for a cost that need not be monotone."""
     if cost_scale == 0.0:
-        # Exactly: the programme's sums would lose small scores beside large ones.
+        # Compare scores exactly: the sums of `place_all` would lose small scores beside large ones.
         _place_by_score(negatives, 0.0, P, room, places)
         return
     N = negatives.shape[0]
@@ -266,14 +276,14 @@ def _bound_buckets(
     kind, address, drops, pull, P, N, base, scale, B, first, bound, cursor, runs, at, high, stack,
     tally,
 ):  # fmt: skip
-    """Bound the places in all buckets, count in `at` what is thereby placed, list what is left.
+    """Bound the places in all buckets, and count in `at` the negatives that this places.
 
-    bound[b] : places are >= it from bucket b on, and <= it before. It is the best place of a
-    negative that scores as much as the edge above bucket b, and has the rank of the last negative
-    before: none before ranks lower, none after ranks higher.
+    Places from bucket b on are >= bound[b], those before bucket b are <= bound[b]. bound[b] is the
+    best place of a negative whose score is the edge above bucket b and whose rank is that of the
+    last negative before bucket b: all negatives before rank at least as high, all after lower.
 
-    Returns the number of buckets that are left open, whose bounds do not agree. runs receives them
-    in their order, cursor[b] where one would start if they lay one after the other.
+    Returns the number of open buckets, those whose two bounds differ. runs receives them in their
+    order, and cursor[b] where bucket b starts if the open buckets lie one after the other.
     """
     bound[0] = 0
     bound[B] = P
@@ -301,7 +311,7 @@ def _bound_buckets(
             top = best
         n_here = first[right] - first[left]
         if low == top or n_here == 0:
-            # Agreed, or nobody is there.
+            # The bounds are equal, or the buckets are empty.
             for b in range(left + 1, right):
                 bound[b] = low
             at[low] += n_here
@@ -315,16 +325,17 @@ def _bound_buckets(
 
 @kernel
 def _gather_open(places, bound, gathered):
-    """Place the negatives of buckets whose bounds agree; return how many negatives are left.
+    """Place the negatives of buckets whose two bounds are equal; return how many others there are.
 
-    places : the bucket of every negative on entry, its place, or a bound on it, on return
-    gathered receives the negatives that are left.
+    places : on entry the bucket of every negative; on return its place, or a lower bound of it
+    gathered : receives the negatives that have no place yet
     """
     n_open = 0
     for s in range(places.shape[0]):
         b = places[s]
         places[s] = bound[b]
-        # Written in any case, kept if open: no branch for the processor to guess.
+        # Write s always, and keep it only if bucket b is open: the processor has no branch to
+        # predict.
         gathered[n_open] = s
         n_open += bound[b] != bound[b + 1]
     return n_open
@@ -345,7 +356,7 @@ def _place_top(rule, cost_scale, negatives, P, room, places):
     value_sums = np.zeros(n_top + 1)
     shifted = np.empty(n_top)
     top_places = np.empty(n_top, dtype=np.int64)
-    # Sums of differences from one of the scores stay small where all scores are large.
+    # Subtract values[0] from all scores: the sums then stay small even if all scores are large.
     for i in range(P):
         high_sums[i + 1] = high_sums[i] + (high[i] - values[0])
     for s in range(n_top):
@@ -380,7 +391,7 @@ def _gather_top(negatives, n_top, P, room):
     values, ids = room.values, room.ids
     lowest = -np.inf
     if N > SHORT_RUN:
-        # The buckets are still counted, by `_place`.
+        # room.first still holds the counts of the buckets, from `_place_by_score`.
         B, base, scale = _fit_negatives(negatives, P, room)
         b = 1
         while b < B and room.first[b] < n_top:
@@ -401,7 +412,7 @@ _PLACE = {MonotoneRule: _place_monotone, TopRule: _place_top, GeneralRule: _plac
 
 
 def place_negatives(rule, cost_scale, negatives, P, room, places):
-    """Write the best place of every negative, and count them in room.at."""
+    """Write the best place of every negative, and count the negatives per place in room.at."""
     _PLACE[type(rule)](rule, cost_scale, negatives, P, room, places)
 
 

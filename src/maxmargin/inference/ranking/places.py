@@ -1,13 +1,14 @@
 """The best places of negatives among sorted positives, by divide and conquer.
 
-With the positives' scores high[0] >= high[1] >= .., negative j of score v stands below its first
-a positives. Going from a - 1 to a = i changes the objective, in units of 2 / (P N), by
+The positives have the scores high[0] >= high[1] >= .. A negative at place a stands below the first
+a positives. If negative j of score v moves from place i - 1 to place i, the objective changes, in
+units of 2 / (P N), by
 
-    high[i - 1] - v + pull D_j(i),        pull = cost_scale P N / 2,
+    high[i - 1] - v + pull D_j(i),        pull = cost_scale P N / 2.
 
-and its best place is the LARGEST a whose running sum is highest: a tie goes to the truth. If D_j
-does not fall with j, that place does not fall with j either, nor as v falls. So the place of one
-negative bounds those of all before and after it.
+Its best place is the LARGEST a with the highest running sum of these steps: a tie goes to the
+truth. If D_j does not fall as j grows, the best place does not fall as j grows or as v falls. So
+the place of one negative bounds the places of all negatives before and after it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from maxmargin.inference.ranking.rule import (
     discount_drop,
 )
 
-#: Runs up to this length are placed one after the other: to halve them would save nothing.
+#: In runs up to this length negatives are placed one by one: halving such a run saves nothing.
 TINY_RUN = 4
 
 __all__ = ["best_place", "count_at_least", "place_runs"]
@@ -32,9 +33,9 @@ __all__ = ["best_place", "count_at_least", "place_runs"]
 
 @inlined
 def count_at_least(high, low, top, value, margin, tally):
-    """Return how many positives have high[i] - value >= margin, known to be in low..top.
+    """Return how many positives have high[i] - value >= margin.
 
-    tally[1] counts comparisons.
+    The caller knows that this number lies in low..top. tally[1] counts comparisons.
     """
     n_compared = 0
     while low < top:
@@ -53,20 +54,21 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
     """Return the best place of negative j among low..top. tally[0] counts evaluations of D.
 
     pull : float
-        As above for a user's D; over P for average precision, and over C for NDCG. AUC is not
-        asked about here, as its places depend on scores alone.
+        For a user's D, pull as in the docstring of the module; for average precision divided by P,
+        for NDCG divided by C. Not for AUC, whose places depend on scores alone.
     """
     if kind == AVERAGE_PRECISION:
         tail = max(low, j)
         while top > tail:
-            # Beyond j -D falls with i: positives that do not reach what it is at top stay below.
+            # For i > j, -D_j(i) falls as i grows, so pull * -D is at least `margin`, its value at
+            # top. Positives whose high - value is below `margin` stand below the negative.
             before = top
             margin = pull * top / ((top + j) * (top + j - 1.0))
             top = count_at_least(high, tail, top, value, margin, tally)
             tally[0] += 1
             if 2 * (top - tail) > before - tail:
                 break
-        # Up to j steps only fall: bisect.
+        # For i <= j the steps fall as i grows, so bisection finds the last one that is >= 0.
         right = min(top, j)
         while low < right:
             i = (low + right) // 2 + 1
@@ -79,8 +81,9 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
             top = low
     elif kind == DCG:
         while top - low > 2:
-            # -D falls with i. So positives that beat what it is at low + 1 go above, those that do
-            # not reach what it is at top stay below, and both may be said again of what is left.
+            # -D_j(i) falls as i grows. Positives whose high - value reaches pull * -D at low + 1
+            # stand above the negative; those that do not reach pull * -D at top stand below it.
+            # Repeat this for the positives that remain.
             width = top - low
             margin = pull * discount_drop(drops, low + 1 + j)
             low = count_at_least(high, low, top, value, margin, tally)
@@ -89,7 +92,7 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
             tally[0] += 2
             if 2 * (top - low) > width:
                 break
-    # What is left is summed up, step by step.
+    # Sum the steps of the places that remain, one by one.
     tally[0] += top - low
     total = 0.0
     for i in range(low + 1, top + 1):
@@ -109,7 +112,7 @@ def best_place(kind, address, drops, pull, high, P, N, j, value, low, top, tally
 
 @inlined
 def _are_equal(values, start, end, tally):
-    """Return 1 if all of a run are equal, as scores are before any training, else 0."""
+    """Return 1 if all values of a run are equal, as all scores are at w = 0, else 0."""
     s = start + 1
     while s < end and values[s] == values[start]:
         s += 1
@@ -122,22 +125,23 @@ def place_runs(
     kind, address, drops, pull, high, P, N, values, ids, n_runs, runs, ends, ranks, bound,
     places, at, stack, tally,
 ):  # fmt: skip
-    """Place negatives that lie in runs, one after the other, each within bounds.
+    """Place the negatives of several runs, each run within its bounds.
 
     Parameters
     ----------
     kind, address, drops, pull, high : as for `best_place`
-    values, ids : scores of negatives and who they are; reordered within each run
-    n_runs, runs : int, and int array of the runs, in their order
-    ends : int array; run b ends before ends[b], and begins where the one before it ended
-    ranks : int array; as many negatives rank above those of run b
+    values, ids : scores of negatives and their indices; reordered within each run
+    n_runs, runs : number of runs, and the numbers b of the runs, in their order
+    ends : int array; run b ends before ends[b], and begins where the run before it ends
+    ranks : int array; ranks[b] negatives rank above those of run b
     bound : int array; the best places in run b are bound[b]..bound[b + 1]
     places : int32 array; places[ids[s]] receives the place
     at : int64 array of length >= P + 1; at[a] is raised by the number placed at a
     stack : int64 workspace of shape (>= 64, >= 5)
 
-    Of a run the middle negative is found and placed; those before it stand no lower, those after it
-    no higher. No more of the order is found out than is needed: a run is done once low = top.
+    The middle negative of a run is found by selection and placed. The negatives before it have
+    places up to that place, those after it places from it on; both parts are treated in the same
+    way. A part is done once low = top, so the runs are sorted only as far as is needed.
     """
     start = np.int64(0)
     for r in range(n_runs):

@@ -1,6 +1,6 @@
 """Rankings of relevant and irrelevant samples: the one that violates the most.
 
-The kernels are in `ranking_interleave`, for compiled callers; here their public face.
+The kernels, for compiled callers, are in `interleave`. The functions here check their arguments.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ class ViolatingRanking(NamedTuple):
     Attributes
     ----------
     above : int32 array of shape (n,)
-        How many samples of the other kind stand above each sample. Samples of one kind stand in
-        the order of their scores.
+        For each relevant sample how many irrelevant ones stand above it, and vice versa. Relevant
+        samples stand in the order of their scores, and so do irrelevant ones.
     weights : float64 array of shape (n,)
-        What the score of each sample is multiplied by: value = weights . scores + cost_scale cost.
+        The factor of each score: value = weights . scores + cost_scale cost.
     value : float
+        The maximum that was found.
     cost : float
+        The cost of this ranking, without `cost_scale`.
     evaluations, comparisons : int
-        Differences of the cost that were evaluated, and comparisons of scores.
+        How many differences of the cost were evaluated, and how many scores were compared.
     """
 
     above: npt.NDArray[np.int32]
@@ -93,7 +95,7 @@ def most_violating_ranking(
     above = np.empty(P + N, dtype=np.int32)
     above[is_positive], above[~is_positive] = above_positive, above_negative
     others = np.where(is_positive, N, P)
-    # Divided one after the other: the product of both numbers may be beyond an int32.
+    # Divide by P, then by N: the product P N may not fit in an int32.
     weights = (others - 2.0 * above) / max(P, 1) / max(N, 1)
     if P == 0 or N == 0:
         weights[:] = 0.0

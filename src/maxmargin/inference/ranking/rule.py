@@ -1,10 +1,11 @@
 """What a ranking costs, as compiled code reads it.
 
-A ranking of P positives and N negatives is an interleaving: both keep their own order by score,
-and what is open is how many positives stand above each negative. Number the positives i = 1..P and
-the negatives j = 1..N from the highest score down. D_j(i) <= 0 is what the cost changes by when
-negative j, with i - 1 positives above it, lets positive i pass as well. So the cost of an
-interleaving is the sum of -D_j(i) over its inverted pairs, and the truth costs nothing.
+A ranking of P positives and N negatives is an interleaving: positives and negatives each stand in
+the order of their scores, and a ranking only chooses how many positives stand above each negative.
+Number the positives i = 1..P and the negatives j = 1..N from the highest score down. D_j(i) <= 0 is
+the change of the cost when negative j, which has i - 1 positives above it, moves below positive i
+as well. So the cost of an interleaving is the sum of -D_j(i) over its inverted pairs, and the truth
+costs nothing.
 
     average precision   D_j(i) = -(1/P) i / ((i + j) (i + j - 1))
     NDCG                D_j(i) = (d(i + j) - d(i + j - 1)) / C,    d(r) = 1 / log2(1 + r)
@@ -12,10 +13,11 @@ interleaving is the sum of -D_j(i) over its inverted pairs, and the truth costs 
     NDCG at k           as NDCG, with d(r) = 0 for r > k
     precision at k      D_j(i) = -1/min(k, P) where i + j = k + 1, else 0
 
-C is d(1) + .. + d(P), or up to min(k, P). The first three, whose D_j(i) rises with j, are
-QS-suitable: the best place of a negative never moves up as j grows, which is what the divide and
-conquer of `ranking_search` rests on. The other two have algorithms of their own, and so has a
-user's D that is not monotone: hence three types, and code is compiled for the one that is used.
+C is d(1) + .. + d(P); for NDCG at k the sum ends at min(k, P). In the first three, D_j(i) does not
+fall as j grows; they are QS-suitable: the best place of a negative never moves up as j grows. The
+divide and conquer of `places` needs this. The other two have algorithms of their own, and so has a
+user's D that is not monotone. Hence there are three types of rules, and code is compiled for the
+type that is used.
 """
 
 from __future__ import annotations
@@ -58,26 +60,28 @@ __all__ = [
 AVERAGE_PRECISION, DCG, AREA, USER = range(4)
 PRECISION_AT_K, DCG_AT_K = range(2)
 
-#: Discounts are looked up below this rank and computed from there on, which takes three logarithms.
-#: The table is made once, as far as the largest query so far needs it.
+#: Discounts of ranks below this one are looked up in a table. From this rank on they are computed,
+#: which takes three logarithms. A table is made once per size, a power of two.
 MOST_RANKS = 1 << 20
 
 _LIKE_KERNELS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 class MonotoneRule(NamedTuple):
-    """A QS-suitable cost. One rule serves queries of every size.
+    """A QS-suitable cost, one whose D_j(i) does not fall as j grows.
+
+    One rule serves all queries of a data set.
 
     Attributes
     ----------
     kind : int, one of AVERAGE_PRECISION, DCG, AREA, USER
     address : int
-        Of a user's D, a compiled function of (j, i, P, N); else 0.
+        Address of a user's D, a compiled function of (j, i, P, N); 0 for the other kinds.
     discounts, drops : float64 arrays
         d(r), and d(r - 1) - d(r), for the first ranks r. Empty where they are not needed.
     ideal : float64 array
-        ideal[p] = d(1) + .. + d(p), for as many positives as a query may have: the normaliser of
-        each query is looked up here.
+        ideal[p] = d(1) + .. + d(p), up to the largest number of positives of any query. ideal[P] is
+        the normaliser C of a query with P positives.
     """
 
     kind: int
@@ -102,7 +106,7 @@ class TopRule(NamedTuple):
 
 
 class GeneralRule(NamedTuple):
-    """A user's D that is not monotone in j."""
+    """A user's D that is not monotone in j, given by its address, as in `MonotoneRule`."""
 
     address: int
     kind: int = USER
@@ -127,7 +131,9 @@ def _check_no_address(address):
 def monotone_rule(
     kind: int, n_positives: int = 0, n_samples: int = 0, address: int = 0
 ) -> MonotoneRule:
-    """Return a rule for queries with up to so many positives, and samples (only NDCG asks).
+    """Return a rule for queries with at most n_positives positives and n_samples samples.
+
+    Only NDCG reads these two numbers; only a user's D has an address.
 
     Examples
     --------
@@ -154,7 +160,7 @@ def top_rule(kind: int, k: int) -> TopRule:
 
 
 def _tables(n_ranks):
-    """Return discounts and drops for at least so many ranks, if they are not too many."""
+    """Return discounts and drops for at least n_ranks ranks, but never more than MOST_RANKS."""
     return _tables_of_size(1 << min(n_ranks + 1, MOST_RANKS - 1).bit_length())
 
 
@@ -185,7 +191,7 @@ def discount(discounts, rank):
 
 @inlined
 def discount_drop(drops, rank):
-    """Return d(rank - 1) - d(rank) for rank >= 2, without the difference of near equals."""
+    """Return d(rank - 1) - d(rank) for rank >= 2, without subtracting two nearly equal numbers."""
     if rank < drops.shape[0]:
         return drops[rank]
     return math.log(2.0) * math.log1p(1.0 / rank) / (math.log(rank) * math.log1p(rank))
@@ -250,12 +256,16 @@ def _overload_cost_of_places(rule, above, P, N):
     return _COSTS.get(getattr(rule, "instance_class", None))
 
 
-#: Users' functions by address. They live as long as the process, since rules hold addresses only.
+#: Users' functions by address. Rules hold only addresses, so this dictionary keeps the functions
+#: alive as long as the process lives.
 FUNCTIONS: dict[int, Callable[..., float]] = {}
 
 
 def call_difference(address, j, i, P, N):
-    """Call a user's D by its address: a number, so that all users' rules have one compiled type."""
+    """Return D_j(i) of the user's function at `address`.
+
+    An address is a number, so the rules of all users have one compiled type.
+    """
     return FUNCTIONS[address](j, i, P, N)
 
 

@@ -1,13 +1,15 @@
 """Costs that look at the first k places only: precision at k and NDCG at k.
 
 They are not monotone in j, so the divide and conquer does not apply. But if q negatives and
-p = k - q positives fill the first k places, the cost depends on those places alone, and all below
-them stand by score. Two facts make the search short. By score alone q0 negatives are among the
-first k; fewer never pay, as score and cost would both fall. And with q >= q0 the negatives below
-place k stand where their scores alone put them: only the first q move.
+p = k - q positives fill the first k places, the cost depends on those places alone, and all samples
+below them stand in the order of their scores. Two facts make the search short. Let q0 be the number
+of negatives among the first k places of the ranking by score. Then q < q0 is never better, because
+both score and cost would be lower. And for q >= q0 the negatives below place k stand where their
+scores alone put them: only the first q move.
 
 Scores of rankings are relative to the ranking by score, in units of 2 / (P N). A negative of score
-v that stands at place a instead of its own place o loses the sum of |high[i] - v| between them.
+v that stands at place a, where its score puts it at place o, loses the sum of |high[i] - v| over
+the positives i between the two places.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ __all__ = ["best_top_dcg", "best_top_precision", "n_top_by_score", "place_top_dc
 def n_top_by_score(places, n_top, k):
     """Return how many of the n_top highest negatives are in the first k places.
 
-    places : int array, in which place each of them stands: how many positives are above it.
+    places : int array; places[s] is how many positives stand above negative s in the order by score
     """
     q = 0
     while q < n_top and q + 1 + places[q] <= k:
@@ -37,26 +39,28 @@ def best_top_precision(high_sums, values, value_sums, places, n_top, k, gain):
     Parameters
     ----------
     high_sums, value_sums : float64 arrays
-        Running sums of the sorted scores of the positives and of the n_top = min(k, N) highest
-        negatives, from 0 on. A constant may be taken off all scores to keep the sums small.
+        Running sums, the first of them 0, of the sorted scores of the positives and of the
+        n_top = min(k, N) highest negatives. The caller may subtract one constant from all scores to
+        keep the sums small.
     values, places : scores of these negatives, sorted, and their places by score
     k : int, not above P + N
     gain : float
-        What one positive less in the first k places is worth.
+        The cost gained when one positive less stands in the first k places, in units of scores.
 
-    One more negative loses ever more score and gains the same cost, so the first that does not pay
-    is the last to look at. On a tie it does not pay.
+    Each further negative gains the same cost and loses at least as much score as the one before it.
+    So the search ends at the first negative whose loss is at least `gain`; a tie leaves it out.
     """
     q = n_top_by_score(places, n_top, k)
     after = q
     while q < n_top:
         p = k - q
-        # Negative q + 1 passes the positives from p on, which its score had put it below.
+        # Negative q + 1 moves above positives p..places[q], which stand above it by score.
         loss = 0.0
         if places[q] >= p:
             n_passed = places[q] - p + 1
             loss += high_sums[places[q]] - high_sums[p - 1] - n_passed * values[q]
-        # Positive p falls behind the first q negatives; those that it had been above are the last.
+        # Positive p moves below the first q negatives. By score it stands above negatives
+        # after + 1..q, the last of them.
         while after > 0 and places[after - 1] >= p:
             after -= 1
         if after < q:
@@ -72,12 +76,12 @@ def best_top_precision(high_sums, values, value_sums, places, n_top, k, gain):
 def best_top_dcg(discounts, high_sums, values, places, n_top, P, k, per_discount, best):
     """Return how many negatives to put in the first k places, NDCG at k being the cost.
 
-    per_discount : float, what a discount of 1 is worth
+    per_discount : float, the cost of losing a discount of 1, in units of scores
     best : float64 workspace of length >= min(P, k) + 1
 
     best[a] is the highest value of all ways to fill a + b places with a positives and b negatives:
-    the scores of these negatives, minus the discounts of these positives. One b at a time: the time
-    is min(P, k) min(N, k), the memory min(P, k). Ties go to fewer negatives.
+    the scores of these negatives, minus the discounts of these positives. The loop keeps one b at a
+    time, so the time is min(P, k) min(N, k) and the memory min(P, k). Ties go to fewer negatives.
     """
     q = n_top_by_score(places, n_top, k)
     if q == n_top:
@@ -88,7 +92,7 @@ def best_top_dcg(discounts, high_sums, values, places, n_top, P, k, per_discount
     found = q
     value = best[k] if q == 0 else 0.0
     for b in range(1, n_top + 1):
-        # Of negative b above all positives, and then below one after the other.
+        # score is that of negative b: first above all positives, then below one more for each a.
         score = places[b - 1] * values[b - 1] - high_sums[places[b - 1]]
         best[0] += score
         for a in range(1, min(P, k - b) + 1):
@@ -104,8 +108,8 @@ def best_top_dcg(discounts, high_sums, values, places, n_top, P, k, per_discount
 def place_top_dcg(discounts, high, values, q, p, per_discount, places):
     """Write the best places of q negatives among p positives, both sorted, into places[:q].
 
-    They fill the first k = p + q places. No place before that of the negative before is looked at,
-    as places do not fall; of ties the largest wins.
+    They fill the first k = p + q places. Places do not fall from one negative to the next, so the
+    search for a negative starts at the place of the one before it. Of tied places the largest wins.
     """
     low = 0
     for s in range(q):

@@ -12,9 +12,11 @@ from maxmargin.inference.ranking.buckets import GROUPS
 
 __all__ = ["RankingRoom", "n_buckets", "n_buckets_to_sort", "ranking_room"]
 
-#: Buckets: some for each positive that scores like negatives, and one for so many negatives where
-#: such positives are few; never more than negatives. More buckets leave fewer negatives to put in
-#: order; but their tables have to be gone through, and must stay in the cache.
+#: How many buckets there are: BUCKETS_A_POSITIVE for each positive that scores like negatives.
+#: Where such positives are few, one bucket for VALUES_A_BUCKET negatives, up to ENOUGH_BUCKETS.
+#: Never more buckets than negatives, or than MOST_BUCKETS. With more buckets fewer negatives must
+#: be sorted, but each call goes through the tables of all buckets, and these must stay in the
+#: processor's cache.
 BUCKETS_A_POSITIVE = 64
 VALUES_A_BUCKET = 8
 ENOUGH_BUCKETS = 1 << 14
@@ -27,16 +29,16 @@ class RankingRoom(NamedTuple):
     Attributes
     ----------
     high, order : float64 and int32 arrays of shape (P,)
-        After a call: the scores of the positives, falling, and who they are.
+        After a call: the scores of the positives, from the highest down, and their indices.
     at : int64 array of shape (P + 1,)
         After a call: how many negatives stand at each place.
-    values, ids, gathered : float64, int32 and int32 arrays of length max(P, N), the last one more
-        Negatives that had to be put in order.
-    first, cursor, bound, runs : int32 arrays, one entry a bucket and one more
+    values, ids, gathered : float64, int32 and int32 arrays of length max(P, N)
+        Negatives that had to be sorted. `gathered` has one entry more.
+    first, cursor, bound, runs : int32 arrays, one entry per bucket and one more
     stack, sketch : int64 and float64 arrays of fixed size
     tally : int64 array of shape (2,)
-        Evaluations of differences, and comparisons (looking up a bucket is one): raised by every
-        call, for the caller to read and to clear.
+        Numbers of evaluations of D and of comparisons (to look up a bucket counts as one). Every
+        call adds to them; the caller reads and clears them.
     """
 
     high: npt.NDArray[np.float64]
@@ -55,7 +57,7 @@ class RankingRoom(NamedTuple):
 
 
 def ranking_room(n_positives: int, n_negatives: int) -> RankingRoom:
-    """Return workspaces for queries with up to so many positives and negatives.
+    """Return workspaces for queries with at most n_positives positives and n_negatives negatives.
 
     Examples
     --------
@@ -83,14 +85,17 @@ def ranking_room(n_positives: int, n_negatives: int) -> RankingRoom:
 
 @kernel
 def n_buckets(n, P):
-    """Return how many buckets n negatives are put into, P positives among them; a power of two."""
+    """Return the number of buckets for n negatives and the P positives that score like them.
+
+    It is a power of two.
+    """
     wanted = max(BUCKETS_A_POSITIVE * P, min(n // VALUES_A_BUCKET, ENOUGH_BUCKETS))
     return _power_of_two(min(wanted, n, MOST_BUCKETS))
 
 
 @kernel
 def n_buckets_to_sort(n):
-    """Return how many buckets n values are put into to be sorted: one for each, more or less."""
+    """Return the number of buckets that sort n values, about n: a power of two."""
     return _power_of_two(min(n, MOST_BUCKETS))
 
 
