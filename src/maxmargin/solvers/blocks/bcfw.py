@@ -198,7 +198,7 @@ class BlockFrankWolfe(Solver):
         return [(state.w_mean if len(state.w_mean) else state.w, dual)]
 
     def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
-        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        """Return a cheap estimate of how far D can be from its computed value."""
         state = cast(BlockState, state)
         # Every visit adds to w and rounds. The errors have either sign, so that their sum grows as
         # the square root of the number of visits.

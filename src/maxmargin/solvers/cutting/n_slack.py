@@ -167,7 +167,7 @@ class NSlack(Solver):
         return [(state.w, dual_value(problem, state.blocks, state.w))]
 
     def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
-        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        """Return a cheap estimate of how far D can be from its computed value."""
         state = cast(BlockState, state)
         n_visits = problem.n_examples * (state.n_passes + 1) * self.max_inner
         length = problem.length(state.w)

@@ -288,7 +288,7 @@ class SDCA(Solver):
         return [(state.w_mean, math.nan), last] if len(state.w_mean) else [last]
 
     def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
-        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        """Return a cheap estimate of how far D can be from its computed value."""
         # As in `BlockFrankWolfe`, after some hundred sweeps.
         n_sums = 100.0 * math.sqrt(problem.n_examples)
         return problem.precision.of_dual(problem.length(state.w), dual, problem.lam, n_sums)
