@@ -10,11 +10,11 @@ class Regularizer(Protocol):
 
     #: Name in the registry.
     name: str
-    #: Whether |w|^2 is w.w, as solvers that need "euclidean" take it to be.
+    #: Whether |w|^2 is w.w, as solvers that need "euclidean" assume.
     is_euclidean: bool
 
     def bind(self, data: Any) -> Any:
-        """Return what `Problem` is given: of a type that `times_metric` is implemented for."""
+        """Return the object for `Problem`; `times_metric` must be implemented for its type."""
         ...
 
     def parameters(self) -> dict[str, Any]:

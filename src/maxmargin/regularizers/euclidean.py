@@ -10,7 +10,7 @@ from maxmargin.core.contract import Identity
 
 @dataclass(frozen=True)
 class Euclidean:
-    """|w|^2 = w.w.
+    """The Euclidean norm, |w|^2 = w.w.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class Euclidean:
     is_euclidean: ClassVar[bool] = True
 
     def bind(self, data: Any) -> Identity:
-        """Return the metric, which is 1 whatever the examples are."""
+        """Return the metric, which is the identity whatever the examples are."""
         return Identity()
 
     def parameters(self) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The angular search: split the plane by rays from the origin, and shut angles that hold no better.
 
-Of slack rescaling only. With H = 1 + h, psi = H g is constant along a hyperbola, and an output y
-that is the best of its angle at some tilt lam rules out what lies beyond the two points where the
-line through y, of that tilt, meets the hyperbola through y. What remains of the angle is cut in two
-at the ray where the line touches a hyperbola. An angle is also shut where lines found in it, and in
-the angles it was cut from, leave no room for a better output than the best one known; the angle
-with the most room is opened first. Where costs are multiples of a step, room is only there.
+For slack rescaling only. With H = 1 + h, psi = H g is constant along a hyperbola. A query asks for
+the output y of largest H + tilt * g in an angle. The line of that tilt through y meets the
+hyperbola through y in two points, and no output of the angle beyond these points is better than y.
+What remains of the angle is cut in two at the ray where the line touches a hyperbola. An angle is
+also shut if the lines found in it, and in the angles that it was cut from, leave no place for an
+output better than the best one known. Where costs are multiples of a step, only these costs count.
+The angle of largest bound is opened first.
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ from maxmargin.core.outputs import copy_output
 from maxmargin.search.contract import check_at_least, check_tolerance
 from maxmargin.search.recall import Recall, recall, remember, remembered
 
-#: Outputs an example that are kept for the next pass: the best one is often one of the last few.
+#: Outputs per example that are kept for the next pass: the best one is often one of the last few.
 N_REMEMBERED = 8
 
-#: Bounds that exceed the best output by no more than this part of it do so by rounding.
+#: A bound that exceeds the best psi by no more than this share of it does so by rounding alone.
 ROUNDING = 1e-14
 
-#: An output of 1 + h below this, or this part of h, is on the axis but for rounding.
+#: An output with 1 + h below this share of 1 + |h| lies on the axis 1 + h = 0, but for rounding.
 AXIS = 1e-12
 
-#: Over a relaxation outputs lie as dense as one likes, and angles get ever smaller: stop here.
+#: The least ``tol`` over a relaxation: its outputs lie arbitrarily close together, so that angles
+#: would get smaller and smaller without end.
 RELAXED_TOL = 1e-7
 
 
@@ -54,12 +56,12 @@ class Angular:
     Parameters
     ----------
     tol : float, default=0.0
-        Stop where no output is better than the best one known by more than this part of it.
+        Stop when no output can exceed the best psi known by more than this share of it.
     warm : bool, default=True
-        Start from the outputs found in the last passes. This changes no maximum, but the number of
-        calls.
+        Start from the outputs found in the last passes. This changes the number of calls, but no
+        maximum.
     max_calls : int, default=200
-        Give up after so many calls, with the bound that they have given.
+        Stop after this many calls, with the bound known by then.
 
     Examples
     --------
@@ -111,7 +113,7 @@ class AngularSearch(NamedTuple):
     recall: Recall
     tol: float
     max_calls: int
-    steps: Any  # (n_examples,): what the costs are multiples of, or 0
+    steps: Any  # (n_examples,): the step that all costs are multiples of, or 0 if there is none
 
 
 class AngularRoom(NamedTuple):
@@ -122,18 +124,18 @@ class AngularRoom(NamedTuple):
     labels: Any  # flat: outputs found, one after the other
 
 
-# Rows of AngularRoom.angles: no output in the angle exceeds TOP; slopes g / H above LOW, below HIGH
-# or, where IS_CLOSED, equal to it.
+# Rows of AngularRoom.angles. An angle has the outputs with LOW < g / H < HIGH, or g / H <= HIGH if
+# IS_CLOSED; psi of none of them exceeds TOP.
 TOP, LOW, HIGH, IS_CLOSED = range(4)
-# Rows of AngularRoom.lines: H + TILT g <= REACH for all outputs of slopes between LOW and HIGH.
+# Rows of AngularRoom.lines: H + TILT * g <= REACH for all outputs with g / H between LOW and HIGH.
 TILT, REACH = 0, 3
-#: More multiples of a step than this are not looked through.
+#: An angle that admits more multiples of the step than this is not looked through by `_narrow`.
 MOST_LEVELS = 256
 
 
 @implements(search_room, AngularSearch)
 def _search_room(search, problem):
-    # An angle opened is shut or replaced by two.
+    # Each call replaces one angle by at most two, so it adds at most one angle.
     n = search.max_calls + N_REMEMBERED + 1
     stride = int(problem.sizes.max(initial=1))
     return AngularRoom(np.zeros((4, n)), np.zeros((4, n)), problem.empty_outputs(n * stride))
@@ -146,7 +148,10 @@ def _memory(search):
 
 @kernel
 def _open_widest(angles: Any, n_angles: int) -> int:
-    """Put the angle of largest bound last; a list is short enough to look through."""
+    """Swap the angle of largest TOP to the last place; return that place.
+
+    The list is short, so that a scan is fast enough.
+    """
     last = n_angles - 1
     best = last
     for k in range(last):
@@ -159,10 +164,11 @@ def _open_widest(angles: Any, n_angles: int) -> int:
 
 @kernel
 def _split(angles: Any, n_angles: int, lam: float, h: float, g: float, best: float) -> int:
-    """Replace angle n_angles by what an output (H, g), the best in it at tilt lam, leaves of it.
+    """Replace angle ``n_angles`` by the parts of it that may hold an output better than (H, g).
 
-    Returns the number of angles then. Slopes are compared as they are computed, g / H: with any
-    other form of them rounding would let the output in again.
+    (H, g), here ``h`` and ``g``, is the best output of the angle at tilt ``lam``. Returns the new
+    number of angles. Slopes are always computed as g / H: another formula would round differently
+    and might let the same output in again.
     """
     top, low, high = angles[TOP, n_angles], angles[LOW, n_angles], angles[HIGH, n_angles]
     line = h + lam * g
@@ -171,14 +177,15 @@ def _split(angles: Any, n_angles: int, lam: float, h: float, g: float, best: flo
     mirror = 1.0 / (lam * lam * slope)
     upper, lower = max(slope, mirror), min(slope, mirror)
     if best > h * g:
-        # The line meets the hyperbola of the best output known between those points.
+        # The line meets the hyperbola through the best output known between those two points.
         q = line * line / best - 2.0 * lam
         if q <= 2.0 * lam:
             return n_angles
         root = (q + math.sqrt(q * q - 4.0 * lam * lam)) / (2.0 * lam * lam)
         upper, lower = min(upper, root), max(lower, 1.0 / (lam * lam * root))
     upper, lower = min(upper, high), max(lower, low)
-    # The outer ends hold nothing better than y; the ray in the middle belongs to the lower angle.
+    # Slopes above `upper` or below `lower` hold nothing better. The ray in the middle belongs to
+    # the lower angle.
     for part in range(2):
         a, b = (upper, middle) if part == 0 else (middle, lower)
         if a > b:
@@ -194,9 +201,11 @@ def _split(angles: Any, n_angles: int, lam: float, h: float, g: float, best: flo
 
 @kernel
 def _narrow(angles: Any, place: int, lines: Any, n_lines: int, step: float, best: float) -> bool:
-    """Bound an angle by what its lines leave at the multiples of step; tell if it may hold better.
+    """Narrow an angle by its lines; return False if no output in it can be better than ``best``.
 
-    Its ends move in to the slopes that a better output may have.
+    Looks at the costs that are multiples of ``step``, and changes nothing if step is 0 or there are
+    too many of them. Lowers TOP, and moves LOW and HIGH in to the slopes that a better output can
+    have.
     """
     low, high = angles[LOW, place], angles[HIGH, place]
     most = math.inf
@@ -220,7 +229,7 @@ def _narrow(angles: Any, place: int, lines: Any, n_lines: int, step: float, best
     if top == 0.0:
         return False
     angles[TOP, place] = min(angles[TOP, place], top)
-    # A little more than that: slopes are compared as they are computed.
+    # A margin of 1e-9 keeps slopes that are computed with rounding inside.
     angles[LOW, place] = max(low, least * (1.0 - 1e-9))
     if best > 0.0 and largest * (1.0 + 1e-9) < high:
         angles[HIGH, place] = largest * (1.0 + 1e-9)
@@ -259,7 +268,7 @@ def _find(search, problem, i, desk, outputs, at):
         if top <= best * (1.0 + max(search.tol, ROUNDING)) or n_calls >= search.max_calls:
             bound = top if top > best * (1.0 + ROUNDING) else best
             break
-        # Since the angle was cut, a better output may have come that leaves less of it.
+        # A better output may have been found since the angle was cut, so narrow the angle again.
         if not _narrow(angles, n_angles, lines, n_lines, search.steps[i], best):
             continue
         low, high = angles[LOW, n_angles], angles[HIGH, n_angles]
@@ -303,8 +312,9 @@ def _find(search, problem, i, desk, outputs, at):
                     for row in range(4):
                         angles[row, k] = angles[row, n_angles]
         else:
-            # To the oracle's rounding 1 + h is above 0, to ours it is not. What lies as near to the
-            # axis is worth next to nothing; the rest of the angle is looked at again.
+            # By rounding: the oracle computed 1 + h > 0, but here psi is not positive. Outputs this
+            # close to the axis have psi near 0, and `left` bounds it. The rest of the angle is
+            # opened again.
             line = max(1.0 + error + lam * g, 0.0)
             edge = g / (AXIS * (1.0 + abs(error)))
             if low < edge < high:

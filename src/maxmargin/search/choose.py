@@ -11,8 +11,8 @@ from maxmargin.search.hull.convex_hull import FALLBACKS, ConvexHull
 from maxmargin.search.profile import Profile
 from maxmargin.surrogates import BetaScaling, GeneralizedScaling, SlackRescaling, Surrogate
 
-#: A profile that takes the time of more calls of the oracle than this loses to a hull search that
-#: starts from the labels of the last pass (measured on handwritten words and on chunking).
+#: A profile that takes longer than this many calls of the oracle is slower than a hull search that
+#: starts from the outputs of the last pass (measured on handwritten words and on chunking).
 DEAREST_PROFILE = 4.0
 
 
@@ -33,7 +33,7 @@ def bind_search(search: Any, surrogate: Surrogate, data: Any, cost: Any) -> Any:
 def best_search(data: Any, cost: Any) -> Any:
     """Return the fastest exact search that data and cost allow.
 
-    Where they allow none, a hull search that bounds what it may miss.
+    Where they allow none, return a hull search, which bounds what it may miss.
     """
     offered = capabilities(data, cost)
     if "relaxed" in offered:
@@ -60,7 +60,7 @@ def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any
 
 
 def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
-    """Return why a search does not fit, or nothing where it does."""
+    """Return why a search does not fit, or "" if it fits."""
     if search.surrogates == "slack" and not _is_slack(surrogate):
         return f"is for slack rescaling only, not for {type(surrogate).__name__}"
     missing = search.needs - capabilities(data, cost)
@@ -76,7 +76,7 @@ def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
 
 
 def _is_slack(surrogate: Surrogate) -> bool:
-    """Tell whether psi = (h + 1) g, by whatever name."""
+    """Tell whether psi = (h + 1) g, whatever the class of the surrogate is."""
     return isinstance(surrogate, SlackRescaling) or surrogate in (
         BetaScaling(1.0),
         GeneralizedScaling(1.0, 1.0),

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 class Search(Protocol):
     """How the output of largest psi(h, g) is found.
 
-    ``bind`` gives what passes read: an object for whose type the generic functions ``find``,
-    ``search_room`` and, where it remembers anything, ``memory`` are implemented (a NamedTuple runs
-    compiled).
+    ``bind`` returns the object that passes read. For its type the generic functions ``find`` and
+    ``search_room`` are implemented, and ``memory`` if the search remembers anything. If the object
+    is a NamedTuple, the search can run compiled.
     """
 
     #: What the search is called, as ``search="..."``.
@@ -21,13 +21,14 @@ class Search(Protocol):
     needs: frozenset[str]
     #: The surrogates it is for: "any", or "slack" for slack rescaling alone.
     surrogates: str
-    #: It looks for what is worse than a known slack: for the n-slack cutting plane alone.
+    #: Whether it looks for an output that violates more than a known slack, which only the n-slack
+    #: cutting plane can tell it.
     needs_slack: bool
-    #: It finds the maximum, whatever the outputs are.
+    #: Whether it finds the maximum, whatever the outputs are.
     is_exact: bool
 
     def bind(self, data: Any, cost: Any, surrogate: Any) -> Any:
-        """Return the search over these examples, which it may remember something of."""
+        """Return the search over these examples; it may remember outputs of them."""
         ...
 
     def parameters(self) -> dict[str, Any]:

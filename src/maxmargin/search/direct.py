@@ -19,7 +19,10 @@ from maxmargin.core.contract import (
 
 
 class Direct(NamedTuple):
-    """One call of the oracle: exact for surrogates linear in h and in g."""
+    """Search by one call of the oracle; exact for surrogates that are linear in h and in g.
+
+    The oracle maximises score_scale * h + cost_scale * g.
+    """
 
     score_scale: float
     cost_scale: float
@@ -41,6 +44,7 @@ def _find(search, problem, i, desk, outputs, at):
     g = output_cost(data, cost, i, outputs, at)
     h = error + shift(data, cost, i, outputs, at)
     value, slope, _ = psi(problem.surrogate, h, g)
-    # An exact oracle's own value, in other words and rounding, is no bound above psi.
+    # An exact oracle returns a `top` that differs from its output's value by rounding alone: that
+    # difference must not raise the bound above psi.
     slack = top - (search.score_scale * h + search.cost_scale * g)
     return value, slope, error, value + (slack if slack > 1e-12 * (1.0 + abs(top)) else 0.0)

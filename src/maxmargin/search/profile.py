@@ -25,9 +25,10 @@ from maxmargin.core.contract import (
 
 @dataclass(frozen=True)
 class Profile:
-    """Exact for every psi that increases with h: the structure lists the best h of each cost.
+    """Search over the best h of each cost level; exact for every psi that increases with h.
 
-    Needs costs with equally spaced levels where outputs are many (chains, trees of labels).
+    The structure lists these h. Where outputs are many (chains, trees of labels), the levels of the
+    cost must be equally spaced.
 
     Examples
     --------

@@ -10,31 +10,31 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import output_sizes, truths
 from maxmargin.core.outputs import copy_output, is_same_output
 
-#: Bytes that remembered outputs may take, and how many an example are kept whatever they take.
+#: Bytes that remembered outputs may take, and how many outputs per example are kept in any case.
 MOST_BYTES, FEWEST_SLOTS = 1 << 28, 3
 
 
 class Recall(NamedTuple):
-    """The true outputs, and a few outputs an example that the last search has left behind.
+    """The true outputs, and a few outputs per example that earlier searches found.
 
-    Scored anew under the weights of the day, which costs no call of an oracle, these are where the
-    next search starts. Slot k of example i begins at cell ``k * n_cells + starts[i]``.
+    The next search starts from them: it scores them under the current weights, which takes no call
+    of an oracle. Slot k of example i begins at cell ``k * n_cells + starts[i]``.
     """
 
     truths: Any  # (n_cells,), those of the data
     starts: Any  # (n_examples,) int64
     labels: Any  # (n_slots * n_cells,), like truths
     counts: Any  # (n_examples,) int64: slots in use
-    numbers: Any  # (n_examples,): one number, of the search's choice
+    numbers: Any  # (n_examples,): one number per example; each search says what it means
     n_cells: int
     n_slots: int
     is_warm: int
 
 
 def recall(data: Any, n_slots: int, warm: bool) -> Recall:
-    """Return room to remember up to n_slots outputs an example; none if not ``warm``.
+    """Return room to remember up to n_slots outputs per example; none if not ``warm``.
 
-    Fewer where they would take more than `MOST_BYTES`, but not fewer than `FEWEST_SLOTS`.
+    There are fewer slots if they would take more than `MOST_BYTES`, but at least `FEWEST_SLOTS`.
     """
     sizes = np.asarray(output_sizes(data), dtype=np.int64)
     cells = truths(data)
@@ -52,13 +52,13 @@ def recall(data: Any, n_slots: int, warm: bool) -> Recall:
 
 
 def remembered(kept: Recall) -> dict[str, Any]:
-    """Return the arrays of a memory, by name: zeros forget everything."""
+    """Return the arrays of a memory by name; setting them to 0 forgets everything."""
     return {"labels": kept.labels, "counts": kept.counts, "numbers": kept.numbers}
 
 
 @jitable
 def remember(data: Any, kept: Any, i: int, outputs: Any, at: int) -> None:
-    """Put an output first among those remembered, in place of itself or of the oldest."""
+    """Put an output first among those remembered; drop its old copy or, if full, the oldest one."""
     start, last = kept.starts[i], kept.counts[i]
     for k in range(kept.counts[i]):
         if is_same_output(data, i, outputs, at, kept.labels, k * kept.n_cells + start):

@@ -41,18 +41,19 @@ class Query:
     Attributes
     ----------
     kind : {"weighted", "k_best", "constrained", "profile", "forbid"}
-        Which oracle. "forbid" looked at some outputs only, as parts tell them apart.
+        Which oracle. "forbid" looked only at outputs that lack some parts and have some others.
     tilt : float
-        What was asked for is the largest h + tilt * g; infinite: the largest g; NaN for a profile.
+        The query asked for the largest h + tilt * g. An infinite tilt asks for the largest g. NaN
+        for a profile.
     low, high : float
-        Of a constrained query, the angle low < g / (1 + h) < high (or <= high) with 1 + h > 0. The
-        others look at all outputs: -inf and inf.
+        A constrained query looks at the angle low < g / (1 + h) < high (or <= high), 1 + h > 0. The
+        other queries look at all outputs: -inf and inf.
     h, g, psi : float
-        Of the output that was found: of several, the one of largest psi; NaN where there is none.
+        Of the output that was found. If there are several, the one of largest psi; NaN if none.
     top : float
-        h + tilt * g (g where the tilt is infinite) of no output exceeds it: of no other than those
-        listed, for the k best; of none in the angle, for a constrained query; of none that it
-        looked at, for "forbid". -inf: there is no (other) output. NaN for a profile.
+        An upper bound of h + tilt * g (of g if the tilt is infinite) over all outputs that the
+        query looked at: for "k_best" all but those listed, for "constrained" those in the angle.
+        -inf if there is no (other) output. NaN for a profile.
     output : array or None
         The cells of the output found; None if the search did not ask the profile for it.
     points : array of shape (n, 2)
@@ -73,9 +74,9 @@ class Query:
     def excludes(self, h: Any, g: Any) -> np.ndarray:
         """Tell at which points (h, g) no output can be, by this answer alone.
 
-        (No other than those listed, for the k best.) A profile excludes what is above the best
-        output of the nearest cost level. An answer about some outputs only, "forbid", excludes no
-        point.
+        For "k_best" that means no output besides those listed. A profile excludes the points above
+        the best output of the nearest cost level. "forbid" excludes no point, because its answer
+        is about some outputs only.
 
         Examples
         --------
@@ -98,7 +99,7 @@ class Query:
         above = value > self.top
         if self.kind != "constrained":
             return above
-        # By the quotient, as oracles compare it: a product would round otherwise on the border.
+        # Compare the quotient, as oracles do: a product would round differently on the border.
         slope = np.divide(g, 1.0 + h, out=np.full(h.shape, -math.inf), where=1.0 + h > 0.0)
         return above & (slope > self.low) & (slope < self.high)
 
@@ -113,12 +114,11 @@ class Trace:
     found : array
         The cells of the output that the search returned.
     h, g, psi : float
-        Of that output. The true output, with psi = 0, is what a search returns that found nothing
-        positive.
+        Of that output. A search that finds no positive psi returns the true output, with psi = 0.
     bound : float
-        psi of no output exceeds it, says the search; psi itself where the search is exact.
+        The search's upper bound of psi over all outputs; equal to psi where the search is exact.
     n_calls : int
-        Calls of oracles, as the search counts them.
+        Number of calls of oracles, as the search counts them.
     """
 
     queries: list[Query]
@@ -136,14 +136,14 @@ def trace_search(problem: Any, i: int, w: Any, *, slack: float = 0.0) -> Trace:
     Parameters
     ----------
     problem : Problem
-        Which data, cost, surrogate and search. What the search remembers of earlier passes is where
-        it starts; nothing in the problem is changed, its count of calls included. (For one example
-        of an estimator, see `maxmargin.look.example`.)
+        It says which data, cost, surrogate and search. The search starts from the outputs that it
+        remembers of earlier passes. Nothing in the problem changes, not even its count of calls.
+        (For one example of an estimator, see `maxmargin.look.example`.)
     i : int
         Number of the example.
     w : array of shape (n_weights,)
     slack : float, default=0
-        For `SarawagiGupta`: the loss of the example that is known already.
+        For `SarawagiGupta`: the loss of the example that known planes account for.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def trace_search(problem: Any, i: int, w: Any, *, slack: float = 0.0) -> Trace:
 
 
 def _own(value: Any) -> Any:
-    """Return a tuple of tuples and arrays with arrays of its own."""
+    """Return a copy of a tuple of tuples and arrays, in which the arrays are copied too."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -227,7 +227,7 @@ class _Log:
         top: float = -math.inf,
         angle: tuple[float, float] = (-math.inf, math.inf),
     ) -> None:
-        """Add a query that found outputs at points; ``top`` may be too low for them."""
+        """Add a query that found outputs at ``points``; ``top`` may be below their own values."""
         found = np.array(points, dtype=float).reshape(-1, 2)
         h = g = value = math.nan
         output = None

@@ -1,8 +1,8 @@
 """Passes in compiled calls, and the mean of the iterates at a few points of them.
 
-After a visit w is the best for that example and worse for the others, so the primal of the last
-iterate is above that of a mean over the last few passes. The mean is taken at a few points of every
-pass, at a cost of O(d) each.
+After a visit w is best for the example visited and worse for the others, so the primal of the last
+iterate is above the primal of a mean over the last few passes. Every pass adds w to the mean at a
+few points, which costs O(d) per point.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from maxmargin.core.problem import Problem
 
-#: Most examples between two points.
+#: Largest number of examples between two points.
 STRIDE = 4096
 
 #: Share of the newest pass in the mean: about the last three passes count.
@@ -39,9 +39,9 @@ def run_strides(
 ) -> tuple[float, np.ndarray | None]:
     """Call call(first, last, sum so far) over a pass; return the sum, and the new mean of w.
 
-    ``mean`` is that of earlier passes, empty before the first; None leaves averaging out. Between
-    two points there are as many calls as the problem asks for: a call goes on with the sum of the
-    one before, so that their number changes no bit of a result.
+    ``mean`` is the mean of earlier passes, empty before the first one; None switches averaging off.
+    The problem decides how many calls there are between two points. Each call continues the sum of
+    the call before, so that the number of calls changes no bit of a result.
     """
     total = 0.0
     newest = None if mean is None else np.zeros_like(w)

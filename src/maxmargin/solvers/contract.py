@@ -16,18 +16,18 @@ from maxmargin.core.problem import Primal, Problem
 class Progress:
     """What a pass found out.
 
-    ``dual`` is the lower bound after the pass. ``gap_estimate`` is a running sum over the pass, at
-    many w: it says when a certificate is worth computing, and is none itself. A pass that knows the
-    primal exactly says so in ``primal``, with the weights in ``w``.
+    ``dual`` is the lower bound after the pass. ``gap_estimate`` is a sum over the pass, of gaps at
+    many w: it says when a certificate is worth computing, but is not a certificate. A pass
+    that knows the primal exactly returns it in ``primal``, with its weights in ``w``.
     """
 
     dual: float = math.nan
     gap_estimate: float = math.nan
     primal: float = math.nan
     w: np.ndarray | None = None
-    #: How much of the primal is a bound of the search only, see `Primal`.
+    #: The part of the primal that is only a bound of the search, see `Primal`.
     excess: float = 0.0
-    #: The solver has reached what it looks for, whatever the gap (a perceptron without mistakes).
+    #: Whether the solver has reached its aim, whatever the gap is (a perceptron without mistakes).
     is_finished: bool = False
 
 
@@ -41,12 +41,12 @@ class State(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the state as arrays (numbers as arrays of no dimension)."""
+        """Return the state as arrays (numbers as arrays without dimensions)."""
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> State:
-        """Make the state that `arrays` was called on."""
+        """Return a state equal to the one that returned ``arrays``."""
 
 
 @dataclass(frozen=True)
@@ -60,30 +60,30 @@ class Solver(ABC):
     name: ClassVar[str]
     #: The state that `start` makes.
     state_class: ClassVar[type[State]]
-    #: What it asks for: of the surrogate "convex", "linear" (in h) or "unit_slope" (dpsi/dh is 1),
-    #: of the structure "listed" (few outputs, that can be listed), of the regulariser "euclidean".
+    #: What it requires: "convex", "linear" (in h) or "unit_slope" (dpsi/dh is 1) of the surrogate,
+    #: "listed" (few outputs, which can be listed) of the structure, "euclidean" of the regulariser.
     needs: ClassVar[frozenset[str]] = frozenset()
     #: Whether it minimises P, so that primal values are worth computing.
     minimizes: ClassVar[bool] = True
-    #: Whether it tells a search the loss that the known planes of an example account for.
+    #: Whether it tells a search the slack of an example: the loss that known planes account for.
     knows_slack: ClassVar[bool] = False
     #: Whether it can go on with new data at any time (partial_fit).
     is_online: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, problem: Problem, w: np.ndarray | None = None) -> State:
-        """Return a first state; `w` are weights to make use of, such as those of an earlier fit."""
+        """Return a first state; it may use the weights `w`, such as those of an earlier fit."""
 
     @abstractmethod
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
         """Make one pass over the examples, changing the state.
 
-        In compiled calls of `Problem.strides`: what is raised between two of them, by Ctrl-C or
-        because time is up, ends the pass and leaves the state consistent.
+        A pass is a series of compiled calls, see `Problem.strides`. An exception between two calls,
+        by Ctrl-C or because time is up, ends the pass and leaves the state consistent.
         """
 
     def objective(self, problem: Problem) -> str:
-        """Return whose objective is minimised, see `Result.objective`."""
+        """Return which objective is minimised, see `Result.objective`."""
         return problem.objective
 
     def given(self) -> tuple[Any, ...]:
@@ -95,31 +95,32 @@ class Solver(ABC):
         return [(state.w, math.nan)]
 
     def assess(self, problem: Problem, w: np.ndarray) -> Primal:
-        """Return the value at w of what is minimised: P, unless a solver has its own."""
+        """Return the objective at w: P, unless a solver minimises another one."""
         return problem.assess(w)
 
     def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
-        """Return how far rounding can have moved the state's dual value, which was computed."""
-        return 0.0  # of no dual at all, unless a solver says so
+        """Return how far rounding can have moved ``dual``, the computed dual of the state."""
+        return 0.0  # the default is for solvers without a dual
 
     def sharpen(self, problem: Problem, state: State) -> tuple[float, float]:
-        """Free a dual that is summed over many passes of its rounding; return it with what is left.
+        """Remove the rounding of many passes from the dual; return the dual and its rounding.
 
-        Asked for where the last digits decide. NaN where a dual is computed anew at every pass.
+        `run` calls it where the last digits decide. The dual is NaN for solvers that compute it
+        anew at every pass.
         """
         return math.nan, 0.0
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
-        """Change a state that was made at regularisation `lam` to the problem's own."""
-        return  # nothing in the state depends on it, unless a solver says so
+        """Change a state that was made with the regulariser `lam` to that of the problem."""
+        return  # by default nothing in the state depends on lam
 
     def repair(self, problem: Problem, state: State) -> None:
-        """Make a state consistent that a pass in plain Python was torn out of.
+        """Make a state consistent after an interrupt within a pass.
 
-        A compiled pass cannot be interrupted; that of a user's structure can, between any two
-        lines. Called after an interrupt, before anything is read off the state.
+        A compiled call cannot be interrupted, but plain Python, as of a user's structure, can be,
+        between any two lines. Called after an interrupt, before the state is read.
         """
-        return  # nothing in the state depends on another part, unless a solver says so
+        return  # by default no part of the state depends on another
 
     def parameters(self) -> dict[str, Any]:
         """Return the options that make an equal solver."""

@@ -11,7 +11,7 @@ from maxmargin.solvers.result import Result, relative
 
 
 def warn_of_ending(result: Result, solver: Solver, tol: float, was_interrupted: bool) -> None:
-    """Warn, in the name of who called `run`, of an end that is not the one asked for."""
+    """Warn of a run that ended short of its tolerance; the warning names the caller of `run`."""
     if result.status == "oracle_bound":
         warnings.warn(
             f"{solver.name} stopped after {result.n_iter} passes at relative gap "
@@ -48,7 +48,7 @@ def warn_of_ending(result: Result, solver: Solver, tol: float, was_interrupted: 
 
 
 def _bound_share(result: Result) -> str:
-    """Say how much of the gap is a bound of the search, which no training takes off."""
+    """Say which part of the gap is a bound of the search, which more training cannot reduce."""
     share = relative(result.search_gap, result.primal)
     if share <= 1e-9:  # rounding
         return ""

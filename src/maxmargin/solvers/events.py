@@ -17,7 +17,7 @@ class Snapshot:
 
     meta: dict[str, Any]
     arrays: dict[str, np.ndarray]
-    #: The file that it comes from, for errors.
+    #: The file that it comes from, named in errors.
     source: str = ""
 
 
@@ -29,7 +29,7 @@ class Iteration:
     gap_estimate: float
     w: np.ndarray
     snapshot: Callable[[], Snapshot]
-    #: Name of the measure that record.validation_score is of, and whether no pass scored as well.
+    #: Which measure record.validation_score is, and whether this pass has the best score so far.
     measure: str = ""
     is_best: bool = False
 

@@ -47,7 +47,7 @@ class Loop:
         self.calls_before = 0
 
     def begin(self, state: State | None, w: np.ndarray | None, snapshot: Snapshot | None) -> None:
-        """Take up a state or a snapshot, or let the solver start, at w if given."""
+        """Continue from a state or a snapshot, or let the solver start, at w if given."""
         self.started = time.perf_counter()
         self.problem.n_oracle_calls = 0
         self.problem.forget()
@@ -63,7 +63,7 @@ class Loop:
 
     @property
     def seconds_here(self) -> float:
-        """Seconds of this run; compiling is none of its work, and left out."""
+        """Seconds of this run, without compiling."""
         return time.perf_counter() - self.started - self.compiling.total
 
     @property
@@ -145,12 +145,12 @@ class Loop:
         return "max_iter"
 
     def tell_end(self, callbacks: list[Callback]) -> None:
-        """Tell callbacks that want to know it that the passes are over."""
+        """Tell the callbacks that have a method `end` that the passes are over."""
         try:
             for callback in callbacks:
                 if hasattr(callback, "end"):
                     callback.end()
-        except KeyboardInterrupt:  # asked twice: what they have not done stays undone
+        except KeyboardInterrupt:  # a second Ctrl-C: the other callbacks are not told
             self.was_interrupted = True
 
     #: Whether Ctrl-C ended the run.
@@ -166,7 +166,7 @@ class Loop:
         return judge(self.tally, self.tol, self.n_passes, sharpen)
 
     def _look(self, progress: Progress) -> float:
-        """Take in what the pass found out; return the primal if it is known at this pass."""
+        """Record what the pass found out; return the primal if this pass knows it."""
         tally = self.tally
         if math.isfinite(progress.dual):
             self._bound(progress.dual)
@@ -199,8 +199,8 @@ class Loop:
             if math.isfinite(dual):
                 self._bound(dual)
         self.tally.compare(found, missing, self.tol)
-        # A certificate costs about half a pass: look at passes 1, 2, ..., 8, 10, 12, 15, ... and
-        # when the running sum says so.
+        # A certificate costs about half a pass. Compute one at passes 1, 2, ..., 8, 10, 12, 15, ...
+        # and whenever the gap estimate says that it is worth it.
         self.tally.next_check = self.n_passes + max(1, self.n_passes // 4)
         return lowest
 
@@ -226,7 +226,7 @@ class Loop:
     w_validated: np.ndarray | None = None
 
     def finish(self, status: str, patience: int | None) -> Result:
-        """Return the best weights with what is known of them, after a last look where it pays."""
+        """Return the best weights and what is known of them, after a last certificate if useful."""
         tally = self.tally
         try:
             if patience is not None and self.w_validated is not None:
@@ -245,11 +245,11 @@ class Loop:
                 )
             elif status not in ("converged", "oracle_bound", "rounding"):
                 self._certify()
-                # The last look may be better than the last one that the run went by.
+                # The last certificate may meet the tolerance though no earlier one did.
                 is_within = relative(tally.gap, tally.primal) <= self.tol
                 if is_within and status in ("max_iter", "time_budget"):
                     status = "converged"
-        except KeyboardInterrupt:  # asked twice: no last look
+        except KeyboardInterrupt:  # a second Ctrl-C: no last certificate
             status, self.was_interrupted = "interrupted", True
         if tally.w is None:
             tally.w, tally.primal = self.state.w, math.nan

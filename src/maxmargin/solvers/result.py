@@ -33,32 +33,32 @@ class Result:
     ----------
     w : ndarray of shape (n_weights,)
     primal : float
-        P(w), computed at exactly this w; a bound above it where the search of the most violating
-        output is not exact. NaN for the perceptron, which minimises nothing.
+        P(w), computed at exactly this w; an upper bound of P(w) where the search for the most
+        violating output is not exact. NaN for the perceptron, which minimises nothing.
     dual : float
         A lower bound of the optimum. NaN for solvers without one.
     gap : float
         primal - dual with ``rounding`` added, and never below 0: the optimum is at most this far
         below the exact value of P(w).
     rounding : float
-        How much of the gap is what rounding can hide in primal and dual.
+        The part of the gap that stands for rounding errors in primal and dual.
     search_gap : float
-        How much of the gap is only a bound of the search, which no training takes off: 0 where the
-        search is exact.
+        The part of the gap that is only a bound of the search, which more training cannot reduce;
+        0 where the search is exact.
     status : str
-        "converged", "max_iter", "time_budget", "interrupted", "patience"; "oracle_bound": the
-        rest of the gap, without search_gap, is within the tolerance; or "rounding": the gap as
-        computed is gone or no longer falls, but with what rounding can hide it is above the
-        tolerance.
+        "converged", "max_iter", "time_budget", "interrupted", "patience"; "oracle_bound": the gap
+        without search_gap is within the tolerance; or "rounding": the computed gap is 0 or no
+        longer falls, but with ``rounding`` added it is above the tolerance.
     objective : str
-        Whose maximum the losses are, and so what primal, dual and gap belong to: "integral", of the
-        outputs themselves; "relaxed", of a relaxation's, which has more; or "reduced", of a part of
-        the data, the rest being held on its side (`RankingSVM(two_stage=True)`).
+        Which objective primal, dual and gap belong to. "integral": losses are maxima over the
+        outputs themselves. "relaxed": they are maxima over the outputs of a relaxation, which are
+        more. "reduced": only a part of the data has losses, and the rest are constraints
+        (`RankingSVM(two_stage=True)`).
     is_convex : bool
         Whether the surrogate is convex in w. If not there is no dual, and no certificate.
     n_iter, n_oracle_calls, seconds : passes over the data, calls of the oracle, wall-clock time
         without what was spent on compiling.
-    history : list of `Record`, one a pass.
+    history : list of `Record`, one per pass.
     solver : str, the solver's name.
     validation_measure : str
         What the `validation_score` of each record measures, such as "chunk_f1"; "" where nothing

@@ -17,7 +17,7 @@ from maxmargin.solvers.result import Result
 
 
 def check_norm(problem: Problem, solver: Solver) -> None:
-    """Refuse a solver that multiplies features itself where the norm is not theirs."""
+    """Refuse a solver that needs the Euclidean norm where the regulariser is another one."""
     if problem.is_euclidean or "euclidean" not in solver.needs:
         return
     from maxmargin.solvers import SOLVERS
@@ -51,18 +51,19 @@ def run(
     ----------
     problem, solver : what to solve and how
     rng : the source of all randomness
-    tol : largest gap / primal to stop at, both at one w; 0 runs until rounding or another limit
-    max_iter : most passes over the examples
-    time_budget : most seconds of this run, compiling left out, looked at between the compiled
-        calls that passes and certificates are made of; None for no limit. One look at the primal
-        follows, of which none is cut
+    tol : stop when gap / primal, both at one w, is at most this; 0 runs until rounding or another
+        limit ends the run
+    max_iter : largest number of passes over the examples
+    time_budget : most seconds of this run, without compiling; None for no limit. The clock is read
+        between the compiled calls of passes and certificates. One last certificate may follow,
+        which is not cut short
     state : where to go on (warm start), as an earlier run returned it
-    w : weights to make use of where there is no state
-    callbacks : called with an `Iteration` after each pass; the method `end` of one that has it
+    w : weights to start from where there is no state
+    callbacks : called with an `Iteration` after each pass; if a callback has a method `end`, it
         is called when the passes are over
     validate : scores weights on held-out data, larger is better; recorded after each pass
     measure : what `validate` measures, by name
-    patience : stop when the validation score has not risen for so many passes, and return the
+    patience : stop when the validation score has not risen for this many passes, and return the
         weights that scored best
     snapshot : go on where this was taken: the run ends as if it had never stopped
 

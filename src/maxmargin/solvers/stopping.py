@@ -10,11 +10,12 @@ import numpy as np
 
 from maxmargin.solvers.result import Record, relative
 
-#: Rounding decides where it may be as much as one in so many of the gap that is asked for.
+#: Rounding matters once it is above 1 / CLOSE of the gap that is asked for.
 CLOSE = 1e3
-#: A gap within `CLOSE` of its rounding is at the limit if it has not fallen for so many passes.
+#: A gap below `CLOSE` times its rounding is at its limit if it has not fallen for this many passes.
 MOST_STALLED = 20
-#: Where the primal itself is that small the optimum may be 0, which can be met exactly: longer.
+#: The same where the primal itself is that small. More passes are allowed, because the optimum may
+#: be 0, which a run can reach exactly.
 MOST_STALLED_AT_0 = 250
 
 #: What a snapshot keeps of a tally, besides weights and history.
@@ -34,25 +35,25 @@ class Tally:
     #: How far rounding can have moved primal and dual.
     primal_rounding: float = 0.0
     dual_rounding: float = 0.0
-    #: How much of the primal is a bound of the search only.
+    #: The part of the primal that is only a bound of the search.
     excess: float = 0.0
-    #: Looks in a row at which the solver was done with all that the search finds.
+    #: Certificates in a row at which only the bound of the search was left of the gap.
     n_at_bound: int = 0
     validation: float = -math.inf
     since_validation: int = 0
     next_check: int = 1
-    #: Certified gap over the running sum, when last both were known.
+    #: Certified gap / gap estimate, when both were last known.
     ratio: float = 1.0
     history: list[Record] = field(default_factory=list)
 
     def offer(self, w: np.ndarray, primal: float, excess: float, rounding: float) -> None:
-        """Keep weights if their primal is the lowest that is sure."""
+        """Keep weights if their primal, with its rounding added, is the lowest so far."""
         if primal + rounding < self.primal + self.primal_rounding:
             self.primal, self.excess, self.primal_rounding = primal, excess, rounding
             self.w = w.copy()
 
     def bound(self, dual: float, rounding: float) -> None:
-        """Keep a dual value if it is the best that is sure."""
+        """Keep a dual value if, with its rounding subtracted, it is the largest so far."""
         if math.isfinite(dual) and dual - rounding > self.dual - self.dual_rounding:
             self.dual, self.dual_rounding = dual, rounding
 
@@ -68,12 +69,12 @@ class Tally:
 
     @property
     def gap(self) -> float:
-        """The gap with all that rounding can hide: the optimum is no farther below the primal."""
+        """The gap with its rounding added: the optimum is no farther below the exact primal."""
         open_gap = self.open_gap
         return open_gap if math.isnan(open_gap) else max(open_gap + self.rounding, 0.0)
 
     def goal(self, tol: float) -> float:
-        """Return the gap that a relative one of ``tol`` is."""
+        """Return the gap that corresponds to a relative gap of ``tol``."""
         return tol * abs(self.primal)
 
     def is_near(self, tol: float) -> bool:
@@ -81,19 +82,20 @@ class Tally:
         return self.open_gap <= max(self.goal(tol), self.rounding)
 
     def compare(self, found: float, excess: float, tol: float) -> None:
-        """Count looks at which the loss that was found is explained, and only a bound is not."""
+        """Count certificates in a row at which only the bound of the search is left of the gap."""
         is_done = excess > 0.0 and found - self.dual <= max(self.goal(tol), self.rounding)
         self.n_at_bound = self.n_at_bound + 1 if is_done else 0
 
     def is_at_bound(self) -> bool:
-        """Tell whether all that is left of the gap above tol is the search's bound.
+        """Tell whether only the bound of the search keeps the gap above tol.
 
-        Twice in a row: a search that misses much at one w may not at the next.
+        This must hold twice in a row, because a search that misses much at one w may miss less at
+        the next.
         """
         return self.n_at_bound >= 2
 
     def is_stalled(self, n_passes: int) -> bool:
-        """Tell whether the gap as computed has hardly fallen for so many passes."""
+        """Tell whether the gap as computed has hardly fallen for too many passes."""
         may_be_0 = self.primal <= CLOSE * self.rounding
         latest = n_passes - (MOST_STALLED_AT_0 if may_be_0 else MOST_STALLED)
         looks = [r for r in self.history if math.isfinite(r.gap) and r.pass_ <= latest]
@@ -103,7 +105,7 @@ class Tally:
         return before - self.open_gap <= 0.01 * abs(before)
 
     def note_score(self, score: float) -> bool:
-        """Take in the validation score of a pass; tell whether none was as good."""
+        """Record the validation score of a pass; tell whether it is better than all before."""
         is_best = score > self.validation
         if is_best:
             self.validation = score
@@ -116,18 +118,18 @@ class Tally:
 def judge(
     tally: Tally, tol: float, n_passes: int, sharpen: Callable[[], tuple[float, float]]
 ) -> str:
-    """Return how the run is over by what is known of the gap, or nothing.
+    """Return the status of a run that the gap ends, or "" if the run goes on.
 
-    "rounding" where the gap as computed is gone or no longer falls, but the gap that is sure, with
-    what rounding can hide, is above the tolerance. ``sharpen`` frees the dual of rounding, and is
-    asked where the last digits decide.
+    The status is "converged", or "rounding" if the computed gap is 0 or no longer falls, but the
+    gap with its rounding added is above the tolerance. ``sharpen`` removes rounding from the dual;
+    it is called where the last digits decide.
     """
     if math.isnan(tally.open_gap):
         return ""
     if tally.is_near(tol) and CLOSE * tally.rounding > tally.goal(tol):
         dual, rounding = sharpen()
         if math.isfinite(dual):
-            # What was summed over many passes says no more than this.
+            # The dual that was summed over many passes is no better than this one: replace it.
             tally.dual, tally.dual_rounding = dual, rounding
     if relative(tally.gap, tally.primal) <= tol:
         return "converged"

@@ -1,11 +1,12 @@
 """Branch on the parts of outputs, until no output under the hull can be better than the best known.
 
-A branch is the outputs that lack some parts and have some others. Its own hull bounds psi in it: by
-a corner, which is an output, or by an edge between two of them. An edge is cut by a part that one
-end has and the other has not: the outputs without it, and those with it, are two branches whose
-hulls have lost an end each. Where a structure only knows what to forbid, the branches lack one part
-each of an end: together they are all outputs but that one. The branch of the largest bound is cut
-next, so that few are looked at that cannot hold the best output.
+A branch is the set of outputs that lack some parts and have some others. The hull of a branch
+bounds psi in it, at a corner, which is an output, or on an edge between two corners. In the second
+case the branch is cut by a part that only one end of the edge has: the outputs without the part and
+the outputs with it are two branches, and each hull has lost one end. If a structure can only forbid
+parts, there is one branch per part of one end, which forbids that part; together they hold all
+outputs except that end. The branch of largest bound is cut next, so that few branches are looked at
+that cannot hold the best output.
 
 This runs as plain Python, for structures in plain Python.
 """
@@ -43,23 +44,24 @@ class Branch(NamedTuple):
 
     forbid: frozenset[Any]
     require: frozenset[Any]
-    h: float  # psi(h, g) is the largest on the hull
+    h: float  # (h, g) is the point of largest psi on the hull of the branch
     g: float
-    order: float  # its rank
-    left: int  # the outputs at the ends of that edge
-    right: int  # -1 where a corner is the bound
-    tilt: float  # of the edge
+    order: float  # `rank` of (h, g)
+    left: int  # number of the output at one end of the edge, or at the corner
+    right: int  # number of the output at the other end; -1 where (h, g) is a corner
+    tilt: float  # the tilt of the edge
 
 
 class Branching:
-    """The outputs of one example that a search has met, and the branches still to be cut.
+    """The outputs of one example that a search has found, and the branches still to be cut.
 
     Parameters
     ----------
     view : View of a problem
     i : int, the example
     desk : Desk with its potentials
-    points, n_points : points met, as rows; output k is cell k of ``outputs``
+    points, n_points : points of the outputs found so far, one column per output; the output of
+        column k is cell k of ``outputs``
     outputs : array of objects
     """
 
@@ -81,9 +83,9 @@ class Branching:
         return float(self.points[ORDER, self.best])
 
     def run(self, tilt: float, max_branches: int) -> tuple[bool, float, float]:
-        """Cut branches until the best output is known, or there were too many.
+        """Cut branches until the best output is known, or there are ``max_branches``.
 
-        Returns whether it is known, and a point (h, g) whose psi no output exceeds.
+        Returns whether the best output is known, and a point (h, g) whose psi no output exceeds.
         """
         whole = self.climb(frozenset(), frozenset(), tilt)
         if whole is None:
@@ -115,10 +117,10 @@ class Branching:
         return True, float(self.points[H, self.best]), float(self.points[G, self.best])
 
     def cut(self, branch: Branch) -> list[tuple[frozenset[Any], frozenset[Any]]]:
-        """Return what to forbid and to require in the branches of a branch."""
+        """Return the parts to forbid and to require in each branch that a branch is cut into."""
         left, right = branch.left, branch.right
         if self.is_binary:
-            # A part of the end that is farther from the true output by its cost, if there is one.
+            # Prefer a part of the end `right`; take one of `left` if `right` has none of its own.
             for a, b in ((right, left), (left, right)):
                 for part in self.parts[a]:
                     if part not in self.sets[b]:
@@ -130,7 +132,7 @@ class Branching:
         return [(branch.forbid | {part}, branch.require) for part in self.parts[end]]
 
     def members(self, forbid: frozenset[Any], require: frozenset[Any]) -> list[int]:
-        """Return the outputs met that are in a branch."""
+        """Return the numbers of the outputs found so far that are in a branch."""
         return [k for k, own in enumerate(self.sets) if require <= own and forbid.isdisjoint(own)]
 
     def climb(self, forbid: frozenset[Any], require: frozenset[Any], tilt: float) -> Branch | None:
@@ -163,7 +165,7 @@ class Branching:
         return Branch(forbid, require, float(h), float(g), order, centre, other, lam)
 
     def is_no_rise(self, centre: int, new: int, lam: float, grown: int) -> bool:
-        """Tell whether the output ``new``, the best at a tilt, is no higher than ``centre``."""
+        """Tell whether output ``new``, the best at tilt ``lam``, is no higher than ``centre``."""
         values, scale = [], 0.0
         for k in (new, centre):
             h, g = self.points[H, k], self.points[G, k]
@@ -200,5 +202,5 @@ class Branching:
 
 
 def _length(grown: int, n_chain: int) -> int:
-    """Return how long the hull is after a point was offered: a new one may take several off it."""
+    """Return the number of corners after `insert_point` returned ``grown`` (-1: no change)."""
     return n_chain if grown < 0 else grown

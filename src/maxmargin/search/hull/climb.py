@@ -1,11 +1,11 @@
 """The convex hull search: climb the hull of the points (h, g) to where a contour of psi touches it.
 
-Every query of tilt lam finds a corner of the hull. From the best point c known so far the next tilt
-is that of the contour of psi at c or, if a neighbour of c lies above that contour's tangent, that
-of the edge between the two. Where no output lies above the line asked for, the maximum of psi over
-the hull is known: at c, or on the edge. On the edge it is the psi of no output, but a bound. The
-exact maximum then takes a profile; or, by the k best at that tilt, all outputs above a lower line;
-or branches of the outputs, by their parts (finish.py).
+Every query of tilt lam finds a corner of the hull. Let c be the best point known so far. The next
+tilt is the tilt of the contour of psi at c or, if a neighbour of c lies above the tangent of that
+contour, the tilt of the edge between the two. If the query finds no output above its line through
+c, the maximum of psi over the hull is known: it is at c, or on the edge. On the edge it is only a
+bound, not the psi of an output. finish.py then finds the exact maximum: by a profile, by the k best
+outputs at that tilt, or by branches of the outputs.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ from maxmargin.search.recall import remember
 def _limit(
     surrogate: Any, points: Any, lines: Any, n_lines: int, most: float, is_ratio: int
 ) -> tuple[float, float]:
-    """Return a point (h, g) whose psi is no less than that of any output below the lines."""
+    """Return a point (h, g) whose psi is no less than that of any point below all lines."""
     if is_ratio:
-        # psi = h / -g <= tilt + top / -g, and -g = |y| + |y_i| is at least |y_i|, and at least 1.
+        # For Micro-F1, psi = h / -g <= tilt + top / -g, and -g = |y| + |y_i| is at least |y_i| and
+        # at least 1.
         least = max(1.0, -0.5 * points[G, 0])
         bound = math.inf
         for k in range(n_lines):
@@ -93,7 +94,8 @@ def _find(search, problem, i, desk, outputs, at):
     lam, top, share, bound = 0.0, 0.0, 0.0, 0.0
     is_written, is_best, is_uncut = False, False, False
     while True:
-        # The next output: the true one, one remembered, one of the fallback, or one asked for.
+        # Take the next output: the true one, a remembered one, the one that the fallback wrote, or
+        # the answer of a new query.
         new = counts[N_POINTS]
         here = new * stride
         score_scale, cost_scale = 1.0, 1.0
@@ -104,7 +106,8 @@ def _find(search, problem, i, desk, outputs, at):
             copy_output(data, i, kept.labels, (new - 1) * kept.n_cells + start, labels, here)
         elif not is_written:
             centre, other, lam = aim(surrogate, points, chain, counts[N_CHAIN])
-            # A bound needs the largest cost, which is asked for once and for all.
+            # A bound needs the largest cost. The first query for an example asks for it, and
+            # kept.numbers remembers it.
             is_first = kept.numbers[i] == 0.0 and counts[N_LINES] == 0 and lam < math.inf
             is_first = is_first and not core.is_ratio
             if is_first:
@@ -139,10 +142,11 @@ def _find(search, problem, i, desk, outputs, at):
             continue
 
         if new + 1 == n_seeds:
-            # Straight to the fallback. The ends of the edge are those remembered.
+            # core.luck says: go straight to the fallback. The remembered outputs are the ends of
+            # the edge.
             centre, other = min(1, n_seeds - 1), (2 if n_seeds > 2 else -1)
         else:
-            # What the query says of all outputs.
+            # The query bounds all outputs by the line h + lam * g <= top.
             value = score_scale * h + cost_scale * g
             scale = score_scale * abs(h) + cost_scale * abs(g)
             if top > value + ROUNDING * scale:
@@ -157,12 +161,13 @@ def _find(search, problem, i, desk, outputs, at):
             scale += score_scale * abs(h) + cost_scale * abs(g)
             rise = value - (score_scale * h + cost_scale * g)
             is_done = (n_chain < 0 or rise <= ROUNDING * scale) and not is_first
-            # A line above all costs alone is no bound, where no other follows from what was found.
+            # If the only line so far is g <= top, it does not bound h: ask once more.
             is_uncut = counts[IS_BOUNDED] == 1 and counts[N_LINES] == 1 and lam == math.inf
             if (not is_done or is_uncut) and counts[N_LINES] < core.max_calls:
                 continue
 
-            # The largest psi on the hull, or else below the lines.
+            # (h, g) becomes the point of largest psi on the hull or, if the hull is not known to be
+            # complete, below the lines.
             if not is_done or counts[IS_BOUNDED] == 1:
                 most = kept.numbers[i]
                 h, g = _limit(surrogate, points, lines, counts[N_LINES], most, core.is_ratio)
@@ -188,7 +193,7 @@ def _find(search, problem, i, desk, outputs, at):
 
     best = counts[BEST]
     if kept.is_warm:
-        # The ends of the edge come first. Point 0, the true output, is there anyway.
+        # The ends of the edge come first. Point 0, the true output, need not be remembered.
         for slot in (best, other, centre):
             if slot > 0:
                 remember(data, kept, i, labels, slot * stride)

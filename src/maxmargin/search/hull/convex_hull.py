@@ -25,11 +25,11 @@ from maxmargin.search.hull.rooms import (
 )
 from maxmargin.search.recall import recall
 
-#: Above the time of so many calls of the oracle a profile is too dear, though it never fails, which
-#: the k best may do.
+#: A profile that takes longer than this many calls of the oracle is too slow as a fallback, though
+#: it never fails, as the k best may do.
 DEAREST_PROFILE = 200.0
 
-#: The oracles that lead on from the hull to the best output, the most reliable first.
+#: The oracles that can find the best output after the hull search, the most reliable first.
 FALLBACKS = ("profile", "forbid", "k_best")
 
 
@@ -37,30 +37,31 @@ FALLBACKS = ("profile", "forbid", "k_best")
 class ConvexHull:
     """Search on the convex hull, for every surrogate; it needs the plain oracle only.
 
-    It finds the best corner of the hull of all (h, g), in few calls, and a bound: the largest psi
-    on the hull. Where an output under the hull may be better still, ``integral=True`` goes on to
-    the best output of all. For `MicroF1` the best corner is the best output.
+    In few calls it finds the best corner of the hull of all (h, g), and a bound: the largest psi on
+    the hull. If an output below the hull may be better than that corner, ``integral=True`` goes on
+    to the best output of all. For `MicroF1` the best corner is the best output.
 
     Parameters
     ----------
     integral : bool, default=True
-        Go on to the best output. False stops at the best corner; over a relaxation it is the
-        fractional output, a mean of two, that is found in any case.
+        Go on to the best output. False stops at the best corner. Over a relaxation the search finds
+        the best fractional output, a mean of two corners, in either case.
     fallback : {"auto", "profile", "forbid", "k_best"}, default="auto"
-        How: by the best output of each cost level; by branches that forbid and require parts of
-        outputs; or by the k best outputs at the tilts where the bound is. "auto" takes the profile
-        if the structure has one that is not too dear, else the first of the others that it has;
-        where there is none, the search stops at the bound.
+        How to go on to the best output: by the best output of each cost level ("profile"), by
+        branches that forbid and require parts of outputs ("forbid"), or by the k best outputs at
+        the tilts where the bound is ("k_best"). "auto" takes the profile if the structure has one
+        that is not too slow, else the first of the others that it has; if it has none, the search
+        stops at the bound.
     warm : bool, default=True
-        Start from outputs found in the last pass. This changes no maximum, but the number of calls.
+        Start from outputs found in the last pass. This changes the number of calls, but no maximum.
     max_calls : int, default=100
-        Give up after so many calls, with the bound that they have given.
+        Stop after this many calls, with the bound known by then.
     max_k : int, default=64
-        Ask for so many best outputs at the most, 4 at first and then twice as many each time. With
-        so many it goes on, at one tilt after the other, while each list brings the bound nearer to
-        the best output by a tenth.
+        Longest list of best outputs to ask for. The first list has 4, each next one twice as many.
+        With lists of max_k the search goes on, at one tilt after the other, as long as each list
+        shortens the distance from the best output to the bound by a tenth.
     max_branches : int, default=1000
-        Give up after so many branches, with the bound that they have given.
+        Stop after this many branches, with the bound known by then.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """From the hull to the best output of all: by a profile, by lists of best outputs, or by branches.
 
-The hull search ends on an edge where an output under the hull may be better than all corners. The
-kinds of search differ in how they go on from there.
+The hull search may end on an edge, and an output below that edge may be better than all corners.
+The kinds of hull search differ in how they look for it.
 """
 
 # ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
@@ -47,7 +47,7 @@ from maxmargin.search.hull.rooms import (
     HullThenProfile,
 )
 
-#: With no more levels than this a whole profile is no dearer than a query and a part of one.
+#: With no more levels than this, a whole profile takes no longer than a query and a part of one.
 FEW_LEVELS = 20
 
 #: How many best outputs are asked for at first.
@@ -58,10 +58,14 @@ FIRST_K = 4
 def go_on(search, problem, i, desk, most, h, g):
     """Look for an output better than the best one known, where none exceeds psi(h, g).
 
-    Returns whether one was written, at the next free place of the room's labels; whether that, or
-    the best one known, is the best of all; and a point whose psi no output exceeds. ``most`` is the
-    largest cost. A fallback that needs nothing of what the hull search has found may note in
-    ``search.core.luck`` that it is to be called at once the next time.
+    ``most`` is the largest cost. Returns
+
+    - whether a better output was found, and written to the next free place of the room's labels;
+    - whether that output, or else the best one known before, is the best of all;
+    - a point (h, g) whose psi no output exceeds.
+
+    A fallback that does not need what the hull search found may note in ``search.core.luck`` that
+    the next searches should call it without a hull search.
     """
 
 
@@ -89,13 +93,13 @@ def _take_best_level(search, problem, i, desk, most, h, g):
                 top = order
                 best = level
     # Near the optimum most outputs of an example have psi around 0, and the hull search always ends
-    # on an edge from the true output, so that it is worth a trial only now and then. But where
-    # levels are many, its lines spare the profile most of them.
+    # on an edge at the true output and needs the profile. So it is tried only now and then. But
+    # where levels are many, the hull search pays: its lines spare the profile most levels.
     luck = search.core.luck
     if luck[i, 1] > 0:
         luck[i, 1] -= 1
     elif search.core.recall.is_warm and most <= max(2.0 * limit, FEW_LEVELS * step):
-        # In a row: none, 1, 2, 4, 8, 8, ...
+        # How many of the next searches go straight to the profile: 0, then 1, 2, 4, 8, 8, ...
         luck[i, 0] = min(luck[i, 0] + 1, 5)
         luck[i, 1] = (1 << luck[i, 0]) // 4
     if best >= 0:
@@ -118,9 +122,10 @@ def _take_best_branch(search, problem, i, desk, most, h, g):
 
 @implements(go_on, HullThenList)
 def _take_best_listed(search, problem, i, desk, most, h, g):
-    """List outputs from above at the tilts where the bound is, until it is no better than the best.
+    """List the k best outputs at the tilt of the bound, until the bound meets the best output.
 
-    All outputs that are not listed lie below the last one of the list.
+    All outputs that are not listed lie below the line of the last one listed, which lowers the
+    bound.
     """
     data, cost, theta, surrogate = problem.data, problem.cost, desk.theta, problem.surrogate
     room = desk.search_room
@@ -137,7 +142,7 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
         at_g = best_below(surrogate, lines, n_lines, most)
         lam = contour_tilt(surrogate, lowest_line(lines, n_lines, at_g), at_g)
         if is_unviolated:
-            # Most likely nothing is: then the largest h beside that of the true output says so.
+            # Most likely no output is violated. Then the outputs of largest h (tilt 0) prove it.
             lam = 0.0
             is_unviolated = False
         score_scale = 0.0 if lam == math.inf else 1.0
@@ -157,7 +162,7 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
                 is_written = True
                 copy_output(data, i, listed, place, room.labels, at)
         if n_listed < k:
-            return is_written, True, h, g  # there are no others
+            return is_written, True, h, g  # the list has all outputs
         lines[TILT, n_lines] = lam
         lines[TOP, n_lines] = line
         n_lines += 1

@@ -1,8 +1,8 @@
 """Outputs as points (h, g): their upper right hull, and psi along its edges.
 
-A search needs psi to be quasi-concave and increasing wherever it looks. Surrogates are that where
-psi >= 0. Elsewhere `rank` stands in for them: how far h is short of psi = 0, which is concave,
-since the set of psi >= 0 is convex.
+A search needs psi to be quasi-concave and increasing wherever it looks. Surrogates are so where
+psi >= 0. Elsewhere `rank` replaces psi: it says by how much h is too small for psi = 0. This is
+concave, since the set where psi >= 0 is convex.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from maxmargin.core.contract import order_value, psi, tilt
 ROUNDING = 1e-11
 
 
-# Rows of an array of points, ORDER being their `rank`; and of one of lines h + tilt * g <= top.
+# Rows of an array of points (ORDER is `rank`), and of an array of lines h + tilt * g <= top.
 H, G, ORDER = 0, 1, 3
 TILT, TOP = 0, 1
 
 
 @kernel
 def insert_point(points: Any, chain: Any, n_chain: int, new: int) -> int:
-    """Insert point ``new`` into an upper right hull; return the corners it has then.
+    """Insert point ``new`` into an upper right hull; return the new number of corners.
 
-    chain[:n_chain] are the corners, by rising g. On the way h falls, ever faster. Returns -1, and
-    changes nothing, where the point is not above the hull.
+    chain[:n_chain] are the corners in the order of increasing g. Along them h decreases, more and
+    more steeply. Returns -1 and changes nothing if the point is not above the hull.
     """
     h, g = points[H], points[G]
     x, y = h[new], g[new]
     first = 0
     while first < n_chain and g[chain[first]] < y:
         first += 1
-    last = first  # corners first..last-1 are to go
+    last = first  # corners first..last-1 will be removed
     if last < n_chain and g[chain[last]] == y and h[chain[last]] < x:
         last += 1
     if last < n_chain and h[chain[last]] >= x:
@@ -68,10 +68,10 @@ def insert_point(points: Any, chain: Any, n_chain: int, new: int) -> int:
 
 @jitable
 def rank(surrogate: Any, h: float, g: float) -> float:
-    """Return a number that orders outputs as psi does; where psi < 0, how far h is from psi = 0.
+    """Return a number that orders outputs as psi does where psi >= 0, see `order_value`.
 
-    (Exactly so where psi is affine in h. Negative then, and positive or as `order_value` orders
-    where psi >= 0.)
+    Where psi < 0 it is negative: minus the distance from h to psi = 0 (exactly that distance if psi
+    is affine in h).
     """
     value, slope, _ = psi(surrogate, h, g)
     if value < 0.0 and slope > 0.0:
@@ -98,8 +98,8 @@ def contour_tilt(surrogate: Any, h: float, g: float) -> float:
 def best_share(surrogate: Any, points: Any, left: int, right: int) -> float:
     """Return the t in [0, 1] of largest psi at (1 - t) * left + t * right.
 
-    Halves the interval by the slope of psi along the edge, 45 times: psi is flat at its maximum, so
-    that its value is right to rounding.
+    Halves the interval 45 times, by the sign of the slope of psi along the edge. psi is flat at its
+    maximum, so that its value there is exact up to rounding.
     """
     h, g = points[H, left], points[G, left]
     dh, dg = points[H, right] - h, points[G, right] - g
@@ -108,7 +108,7 @@ def best_share(surrogate: Any, points: Any, left: int, right: int) -> float:
     for _ in range(45):
         t = 0.5 * (low + high)
         at = contour_tilt(surrogate, h + t * dh, g + t * dg)
-        # An infinite tilt leaves the sign of dg.
+        # Where the tilt is infinite, the sign of dg decides.
         rise = dg if at == math.inf else dh + at * dg
         if rise > 0.0:
             low = t
@@ -119,7 +119,7 @@ def best_share(surrogate: Any, points: Any, left: int, right: int) -> float:
 
 @jitable
 def aim(surrogate: Any, points: Any, chain: Any, n_chain: int) -> tuple[int, int, float]:
-    """Return the best corner, the neighbour above its tangent or -1, and the next tilt to ask."""
+    """Return the best corner, its neighbour above the contour's tangent or -1, and a next tilt."""
     place = 0
     for k in range(1, n_chain):
         if points[ORDER, chain[k]] > points[ORDER, chain[place]]:
@@ -151,14 +151,15 @@ def lowest_line(lines: Any, n_lines: int, g: float) -> float:
 def best_below(surrogate: Any, lines: Any, n_lines: int, most: float) -> float:
     """Return the g in [0, most] of largest psi(h, g) below all lines.
 
-    The lines bound a convex set, so along its border psi rises, then falls: golden section.
+    The lines bound a convex set, so psi first rises and then falls along its border: golden section
+    finds the maximum.
     """
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     low = 0.0
     width = most
     known = (1.0 - golden) * width
     at_known = rank(surrogate, lowest_line(lines, n_lines, known), known)
-    is_left = True  # of the two points that cut the interval, which one is known
+    is_left = True  # whether psi is known at the left one of the two points that cut the interval
     for _ in range(60):
         new = low + (golden if is_left else 1.0 - golden) * width
         at_new = rank(surrogate, lowest_line(lines, n_lines, new), new)
@@ -179,7 +180,7 @@ def best_level(
 ) -> float:
     """Return the multiple of step in [low, high] of largest psi(h, g) below all lines.
 
-    Both ends are multiples of it, but for rounding.
+    ``low`` and ``high`` are multiples of step themselves, but for rounding.
     """
     first, last = round(low / step), round(high / step)
     best = low
@@ -198,7 +199,7 @@ def highest_level(
 ) -> float:
     """Return the largest multiple of step up to ``most`` where psi may be above rank ``known``.
 
-    That is, where it does below all lines; 0 where it does nowhere.
+    That is, where some (h, g) below all lines has a larger rank. Returns 0 if there is no such g.
     """
     for level in range(round(most / step), 0, -1):
         g = level * step

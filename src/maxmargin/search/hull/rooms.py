@@ -15,10 +15,10 @@ from maxmargin.core.contract import (
 )
 from maxmargin.search.recall import Recall, remembered
 
-#: Outputs remembered of an example: the ends of the last edges, and the best.
+#: Outputs remembered per example: the ends of the last edges, and the best ones.
 N_REMEMBERED = 12
 
-#: How many lists of best outputs are made at the most.
+#: Largest number of lists of best outputs in one search.
 MOST_LISTS = 64
 
 
@@ -31,9 +31,9 @@ class HullCore(NamedTuple):
     recall: Recall
     max_calls: int
     is_ratio: int  # Micro-F1, where g < 0
-    steps: Any  # (n_examples,): what the costs are multiples of, or 0
-    luck: Any  # (n_examples, 2) int64: searches in a row that needed the fallback, and how many of
-    # the next ones are to go to it at once
+    steps: Any  # (n_examples,): the step that all costs are multiples of, or 0 if there is none
+    luck: Any  # (n_examples, 2) int64: how many searches in a row needed the fallback, and how many
+    # of the next ones go straight to it
 
 
 class HullSearch(NamedTuple):
@@ -43,39 +43,39 @@ class HullSearch(NamedTuple):
 
 
 class HullThenProfile(NamedTuple):
-    """Goes on by the best output of each cost level."""
+    """Goes on from the hull by the best output of each cost level."""
 
     core: HullCore
     n_levels: int
 
 
 class HullThenList(NamedTuple):
-    """Goes on by the k best outputs."""
+    """Goes on from the hull by the k best outputs."""
 
     core: HullCore
     max_k: int
 
 
 class HullThenBranch(NamedTuple):
-    """Goes on by branches of the outputs."""
+    """Goes on from the hull by branches of the outputs."""
 
     core: HullCore
     max_branches: int
 
 
 class HullRoom(NamedTuple):
-    """Room for one search: points met, which of them are the hull, and lines above all outputs.
+    """Room for one search: points found, which of them are corners, and lines above all outputs.
 
-    Few arrays with several rows, because every array of a NamedTuple costs compile time wherever it
-    is handed on.
+    It has few arrays, with several rows each, because every array of a NamedTuple costs compile
+    time wherever the tuple is passed on.
     """
 
-    points: Any  # (4, n): a row each of h, g, error, order
-    lines: Any  # (2, n): a row each of tilts and tops
-    ints: Any  # (2, n) int64: the corners of the hull by rising g; counts
+    points: Any  # (4, n): the rows are h, g, error, order
+    lines: Any  # (2, n): the rows are tilts and tops
+    ints: Any  # (2, n) int64: the rows are the corners of the hull by increasing g, and counts
     labels: Any  # flat: output of point k at k * stride
     stride: int
-    more: Any  # of the fallback
+    more: Any  # room of the fallback
 
 
 # A row of HullRoom.points beside H, G and ORDER: h without the shift of Micro-F1.
@@ -102,8 +102,8 @@ class LevelRoom(NamedTuple):
 
 
 def _room(core: HullCore, problem: Any, more: Any) -> HullRoom:
-    # Points: the truth, those remembered, one a call and one of the fallback. Lines: one a call,
-    # and one for each list of the fallback.
+    # Points: the truth, those remembered, one per call and one of the fallback. Lines: one per
+    # call, and one per list of the fallback.
     n = core.max_calls + N_REMEMBERED + 2
     stride = int(problem.sizes.max(initial=1))
     return HullRoom(

@@ -1,7 +1,7 @@
 """The binary search on the bound of slack rescaling: K(mu)^2 / (4 mu) is convex in the tilt mu.
 
-The bisecting search with another range and another end: tilts are cut by their logarithm, to a
-width that is set in advance.
+It is the bisecting search with another range and another end: it halves the range of the tilt's
+logarithm, down to a width that is set in advance.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from maxmargin.search.reference.bisecting import BisectingSearch
 class BinarySearch:
     """Search by bisection of the tilt's logarithm, for slack rescaling; needs the plain oracle.
 
-    Finds the least bound K(mu)^2 / (4 mu) and, of the corners of the hull met on the way, the best.
-    `ConvexHull` does so in fewer calls and for every surrogate: this one is there to be compared
-    with.
+    Finds the least bound K(mu)^2 / (4 mu), and the best of the corners of the hull that its queries
+    return. `ConvexHull` does so in fewer calls and for every surrogate: this search is there for
+    comparison.
 
     Parameters
     ----------
     tol : float, default=1e-4
-        Stop where the tilt is known to this part of it.
+        Stop when the tilt is known to this relative accuracy.
     warm : bool, default=True
         Start from the tilt of the last pass.
     max_calls : int, default=100
-        Give up after so many calls, with the bound that they have given.
+        Stop after this many calls, with the bound known by then.
 
     Examples
     --------

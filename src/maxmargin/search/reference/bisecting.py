@@ -1,7 +1,7 @@
 """The bisecting search: move the tilt to where a line touches a hyperbola of psi on the hull.
 
-Of slack rescaling only. With H = 1 + h, psi = H g. Where K is the largest H + lam g, no psi exceeds
-K^2 / (4 lam), and the output found says which way the tilt lam has to go to make this smaller: down
+For slack rescaling only. With H = 1 + h, psi = H g. If K is the largest H + lam g at tilt lam, no
+psi exceeds K^2 / (4 lam). The output found says which way lam must move to lower this bound: down
 if lam g > H, else up. In the end the best corner of the hull is known, and a bound.
 """
 
@@ -32,16 +32,16 @@ class Bisecting:
     """Search by bisection of the tilt, for slack rescaling; it needs the plain oracle only.
 
     Finds the best corner of the hull of all (h, g), with a bound. `ConvexHull` does so in fewer
-    calls and for every surrogate: this one is there to be compared with.
+    calls and for every surrogate: this search is there for comparison.
 
     Parameters
     ----------
     rtol : float, default=1e-9
-        Stop where the tilt is known to this part of it.
+        Stop when the tilt is known to this relative accuracy.
     warm : bool, default=True
-        Start from the tilt of the last pass. This changes no maximum, but the number of calls.
+        Start from the tilt of the last pass. This changes the number of calls, but no maximum.
     max_calls : int, default=100
-        Give up after so many calls, with the bound that they have given.
+        Stop after this many calls, with the bound known by then.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class BisectingSearch(NamedTuple):
     rtol: float
     max_calls: int
     is_geometric: int  # the middle of two tilts is the root of their product, not their mean
-    stops_at_corner: int  # where both tilts find one output
+    stops_at_corner: int  # whether to stop when both ends of the range find the same output
 
 
 @implements(search_room, BisectingSearch)
@@ -105,7 +105,7 @@ def _find(search, problem, i, desk, outputs, at):
     copy_output(data, i, kept.truths, kept.starts[i], outputs, at)
     best, best_slope, best_error = 0.0, 0.0, 0.0
     bound = math.inf
-    is_bounded = False  # by more than what was found: the oracle is not exact
+    is_bounded = False  # whether the oracle is not exact: its bound exceeds the output it found
     low, high = 0.0, math.inf
     low_h, low_g, high_h, high_g = math.nan, math.nan, math.nan, math.nan
     lam = kept.numbers[i] if kept.is_warm and kept.numbers[i] > 0.0 else 1.0
@@ -131,7 +131,7 @@ def _find(search, problem, i, desk, outputs, at):
             high, high_h, high_g = lam, h, g
         is_corner = low_h == high_h and low_g == high_g
         if is_corner and search.stops_at_corner:
-            # A line between the two touches the hyperbola there: nothing is better.
+            # Some line of a tilt between the two touches the hyperbola there: no output is better.
             bound = bound if is_bounded else min(bound, value)
             break
         if high < math.inf and high - low <= search.rtol * high:

@@ -1,9 +1,10 @@
 """The search of Sarawagi and Gupta: an output more violated than a known slack xi, if there is one.
 
-Of slack rescaling only. With H = 1 + h, an output violates by more than xi if and only if H - xi/g
-is positive. Its maximum over the hull is the least F(lam) = max_y H + lam g - 2 sqrt(xi lam), which
-is convex; the true output, with g = 0, must be left out. Golden section in the logarithm of lam.
-What comes out is the best psi met on the way, which need not be the largest of the hull.
+For slack rescaling only. With H = 1 + h, an output violates by more than xi if and only if H - xi/g
+is positive. The maximum of H - xi/g over the hull is the least value of the convex function
+F(lam) = max_y H + lam g - 2 sqrt(xi lam) of the tilt lam, where y is any output but the true one,
+whose g is 0. Golden section over the logarithm of lam finds it. The search returns the best psi of
+the outputs that it met, which need not be the largest of the hull.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from maxmargin.search.recall import Recall, recall, remembered
 class SarawagiGupta:
     """Search for an output more violated than the slack, for the n-slack cutting plane only.
 
-    Needs the two best outputs, of which one may be the true one. For slack rescaling. There to be
-    compared with: `ConvexHull` takes fewer calls and does not depend on the slack.
+    For slack rescaling. It asks for the two best outputs, because one may be the true one. It is
+    there for comparison: `ConvexHull` takes fewer calls and does not depend on the slack.
 
     Parameters
     ----------
     tol : float, default=1e-4
-        Stop where the logarithm of the tilt is known to this.
+        Stop when the logarithm of the tilt is known to this accuracy.
     max_calls : int, default=100
-        Give up after so many calls, with the bound that they have given.
+        Stop after this many calls, with the bound known by then.
 
     Examples
     --------
@@ -116,8 +117,8 @@ def _find(search, problem, i, desk, outputs, at):
     most = kept.numbers[i]
     low, width, known, at_known = 0.0, 0.0, 0.0, 0.0
     is_left = True
-    # Calls: the largest cost if it is not remembered, the largest h, then the golden section; its
-    # first tilt is `known`, whose value the next call gives.
+    # Stages of the calls: 0 asks for the largest cost if it is not remembered, 1 for the largest h;
+    # 2 is the first point of the golden section, `known`, and 3 are its other points.
     stage = 0 if most == 0.0 else 1
     for _ in range(search.max_calls):
         score_scale, cost_scale = 1.0, 0.0

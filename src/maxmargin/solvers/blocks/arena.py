@@ -3,8 +3,8 @@
 Block i, of example i, owns rows start[i] to start[i+1] of `planes`, of which the first count[i] are
 in use. The first one is the plane of y_i: offset 0, Psi = 0. Outputs lie in one array of cells for
 all blocks, in the order in which they came; every row says where its own begins and how many cells
-it has, so that outputs may differ in length. A pass allocates nothing: rows and cells are made room
-for before it.
+it has, so that outputs may differ in length. A pass allocates nothing: `make_room` and `reserve`
+provide rows and cells before it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Blocks(NamedTuple):
     has rows.
     """
 
-    # (n_rows, 6): coefficient, slope, offset, visits without a coefficient; and of the output its
-    # cost g and the shift of its h. Nobody reads these two of a true output: they are 0.
+    # (n_rows, 6): coefficient, slope, offset, visits without a coefficient; then cost g and shift
+    # of the output. The last two are 0 for a true output, where nobody reads them.
     planes: Any
     spans: Any  # (n_rows, 2) int64: first cell and number of cells of the output
     outputs: Any  # (n_cells,): the arena
@@ -59,7 +59,7 @@ def capacity(blocks: Blocks) -> np.ndarray:
 
 
 def empty_blocks(problem: Problem, room: np.ndarray, n_cells: int) -> Blocks:
-    """Return blocks with room for so many planes each and cells in all, none in use."""
+    """Return blocks with room[i] rows for block i and n_cells cells in all, none in use."""
     start, square = (
         np.concatenate([[0], np.cumsum(cells)]).astype(np.int64) for cells in (room, room * room)
     )
@@ -131,16 +131,16 @@ def kept_planes(blocks: Blocks) -> np.ndarray:
 
 
 def make_room(problem: Problem, blocks: Blocks, visits: np.ndarray) -> Blocks:
-    """Return blocks in which every example can take one new plane a visit.
+    """Return blocks in which every example can take one new plane per visit.
 
-    Forgets idle planes on the way. For the cells of the new outputs see `reserve`.
+    Forgets idle planes when it copies. `reserve` provides the cells of the new outputs.
     """
     room = capacity(blocks)
     if (blocks.count + visits <= room).all():
         return blocks
     kept = kept_planes(blocks)
     needed = np.add.reduceat(kept, blocks.start[:-1]) + visits
-    # Growing copies everything: all that will soon be tight grow at once, by half.
+    # Growing copies all blocks, so every block that is nearly full grows now, by half.
     room = np.where(needed + 3 <= room, room, needed * 3 // 2 + 3)
     larger = empty_blocks(problem, room, len(blocks.outputs))
     larger.gap[:] = blocks.gap
@@ -151,8 +151,8 @@ def make_room(problem: Problem, blocks: Blocks, visits: np.ndarray) -> Blocks:
 def reserve(problem: Problem, blocks: Blocks, examples: np.ndarray) -> Blocks:
     """Return blocks whose arena has cells for one more output of each of these examples.
 
-    Asked for before every compiled call, not once a pass: an output may be as long as
-    `output_size`, and most are far shorter where they differ in length.
+    Called before every compiled call, not once per pass: it has to assume outputs as long as
+    `output_size`, and where outputs differ in length most are far shorter.
     """
     end = int(blocks.end[0])
     needed = end + int(problem.sizes[examples].sum())
@@ -232,8 +232,8 @@ def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, de
     blocks.planes[row, IDLE] = 0.0
     blocks.planes[row, COST] = output_cost(problem.data, problem.cost, i, desk.y, 0)
     blocks.planes[row, SHIFT] = shift(problem.data, problem.cost, i, desk.y, 0)
-    # Every inner product with the new plane at once: h under the potentials of Psi_i(y) is
-    # -<Psi_i(y), .>.
+    # All inner products with the new plane: if the potentials are those of the weights Psi_i(y),
+    # then the margin error h of an output z is -<Psi_i(y), Psi_i(z)>.
     room = blocks.start[i + 1] - blocks.start[i]
     difference_potentials(problem.data, i, desk.y, 0, desk.spare, desk.theta_difference)
     for p in range(count + 1):
@@ -241,7 +241,7 @@ def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, de
         product = -margin_error(problem.data, i, desk.theta_difference, blocks.outputs, at)
         blocks.gram[blocks.square[i] + count * room + p] = product
         blocks.gram[blocks.square[i] + p * room + count] = product
-    # At last, so that an interrupt finds a whole plane or none.
+    # The counters change last, so that an interrupt finds a whole plane or none.
     blocks.end[0] = end + length
     blocks.count[i] = count + 1
     return count

@@ -63,12 +63,12 @@ class BlockState(State):
         return state
 
 
-#: Most visits of one example a pass, under gap sampling: each needs room for one more plane.
+#: Most visits of one example per pass, under gap sampling: each needs room for one more plane.
 MOST_VISITS = 8
 
 
 def _at_most(most: int, order: np.ndarray) -> np.ndarray:
-    """Leave out what stands in `order` more than so often."""
+    """Return `order` with at most ``most`` visits per example."""
     by_example = np.argsort(order, kind="stable")
     examples = order[by_example]
     earlier = np.arange(len(order)) - np.searchsorted(examples, examples)
@@ -91,13 +91,13 @@ class BlockFrankWolfe(Solver):
         "shuffle" visits every example once a pass, in random order; "gap" draws examples in
         proportion to their last known gaps.
     cache : int
-        Passes over the planes at hand, without the oracle, after each pass with it. Such passes are
-        cheaper and get as far; the dearer the oracle, the more of them pay.
+        Number of passes over the known planes, without the oracle, after each pass with it. Such
+        passes are cheaper and get as far; the slower the oracle, the more of them pay off.
     average : bool
         Report a mean of the iterates within the last few passes. Its primal is lower than that of
         the last iterate, which is the best for the block visited last and worse for the others.
     max_steps : int
-        Most pairwise steps a visit, for "active".
+        Largest number of pairwise steps per visit, for "active".
 
     Examples
     --------
@@ -138,21 +138,22 @@ class BlockFrankWolfe(Solver):
         return state
 
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
-        """Visit as many examples as there are, then go over the planes at hand."""
+        """Make n_examples visits with the oracle, then the passes over known planes."""
         state = cast(BlockState, state)
         n = problem.n_examples
         estimate = self._visit(problem, state, self._order(state, n, rng), ask=True) / n
         for _ in range(self.cache):
             self._visit(problem, state, rng.permutation(n), ask=False)
         if self.sampling == "gap":
-            # Drawn with replacement: the sum says little, the last known gaps say more.
+            # Examples were drawn with replacement: the sum over visits is a poor estimate, and the
+            # last known gaps are a better one.
             estimate = float(state.blocks.gap.sum()) / n
         state.n_passes += 1
         return Progress(dual_value(problem, state.blocks, state.w), estimate)
 
     def _order(self, state: BlockState, n: int, rng: np.random.Generator) -> np.ndarray:
         gap = state.blocks.gap
-        # Known gaps go stale: every fifth pass looks at everyone again.
+        # Known gaps become outdated: every fifth pass visits all examples again.
         if self.sampling == "shuffle" or state.n_passes % 5 == 0 or not gap.sum() > 0.0:
             return rng.permutation(n)
         return _at_most(MOST_VISITS, rng.choice(n, size=n, p=gap / gap.sum()))
@@ -197,9 +198,10 @@ class BlockFrankWolfe(Solver):
         return [(state.w_mean if len(state.w_mean) else state.w, dual)]
 
     def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
-        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        """Return a cheap estimate of how far D can be from its computed value."""
         state = cast(BlockState, state)
-        # Every visit adds to w: errors of either sign, which go as the root of their number.
+        # Every visit adds to w and rounds. The errors have either sign, so that their sum grows as
+        # the square root of the number of visits.
         n_visits = problem.n_examples * (state.n_passes + 1) * (self.cache + 1)
         length = problem.length(state.w)
         return problem.precision.of_dual(length, dual, problem.lam, 10.0 * math.sqrt(n_visits))
@@ -216,7 +218,7 @@ class BlockFrankWolfe(Solver):
         state.blocks.gap[:] = np.inf
 
     def repair(self, problem: Problem, state: State) -> None:
-        """Let the coefficients of each block sum to 1, and w be the sum of blocks."""
+        """Make the coefficients of each block sum to 1 again, and compute w from them."""
         state = cast(BlockState, state)
         normalize(state.blocks)
         state.w = primal_weights(problem, state.blocks)

@@ -4,13 +4,13 @@ The loss of example i is bounded below by planes
 
     offset_p + slope_p * h_i(y_p),    h_i(y) = -w.Psi_i(y),
 
-one an output y_p. With coefficients alpha_p >= 0 that sum to 1 in each block,
+one plane per output y_p. With coefficients alpha_p >= 0 that sum to 1 in each block,
 
     w = sum_i s_i/(lam n) sum_p alpha_p slope_p Psi_i(y_p),
     D = 1/n sum_i s_i sum_p alpha_p offset_p - lam/2 |w|^2.
 
 A block is improved by moving mass between its planes and, where psi is not affine in h, by turning
-them. Nothing here is of size n x d.
+them. No array here has size n x d.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def dual_value(problem: Problem, blocks: Blocks, w: np.ndarray) -> float:
 
 
 def sharpen_blocks(problem: Problem, state: Any) -> tuple[float, float]:
-    """Free a dual point of the rounding of the run so far; return D, and how far off that can be.
+    """Remove the rounding errors of the run so far from a dual point; return D and its rounding.
 
-    Coefficients sum to 1 again, planes get the offsets that follow from their slopes, and w is
-    summed anew. ``state`` has ``blocks`` and ``w``.
+    Makes coefficients sum to 1 again, computes the offsets of planes from their slopes, and sums w
+    anew. ``state`` has ``blocks`` and ``w``.
     """
     blocks = state.blocks
     normalize(blocks)
@@ -63,7 +63,7 @@ def sharpen_blocks(problem: Problem, state: Any) -> tuple[float, float]:
 
 
 def normalize(blocks: Blocks) -> None:
-    """Let the coefficients of each block sum to 1 exactly; the truth takes what is missing."""
+    """Make the coefficients of each block sum to 1 exactly; the truth takes what is missing."""
     alpha = np.where(in_use(blocks), np.maximum(blocks.planes[:, ALPHA], 0.0), 0.0)
     sums = np.add.reduceat(alpha, blocks.start[:-1])
     alpha /= np.repeat(np.maximum(sums, 1.0), capacity(blocks))
@@ -80,9 +80,10 @@ def primal_weights(problem: Problem, blocks: Blocks) -> np.ndarray:
 
 @jitable
 def find_offsets(problem: Any, blocks: Any) -> None:
-    """Let the offset of every plane be -psi* of its slope.
+    """Set the offset of every plane to -psi*(slope).
 
-    The offset psi - slope * h that it was made with has the rounding of h, which can be large.
+    A plane was made with the offset psi - slope * h, which has the rounding error of h. That error
+    can be large.
     """
     for i in range(blocks.count.shape[0]):
         for p in range(1, blocks.count[i]):

@@ -1,7 +1,7 @@
 """How one block is improved: mass moves between its planes, and planes are turned.
 
-Planes are turned where psi is not affine in h. All of this works on the values at hand, without the
-oracle.
+Planes are turned where psi is not affine in h. All functions here work on known planes and their
+values, without the oracle.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ def turned(
 ) -> tuple[float, float]:
     """Return slope and offset of a plane turned towards the tangent of psi at h.
 
-    ``value`` is that of the plane at h. Per unit of its coefficient, the dual pays for a change of
-    slope by ``weight`` / 2 times its square.
+    ``value`` is the value of the plane at h. Per unit of the plane's coefficient, a change of slope
+    by t costs the dual ``weight`` / 2 * t^2.
     """
     top, target, _ = psi(surrogate, h, g)
     ascent, turn = top - value, target - slope
     if ascent <= 0.0 or turn == 0.0:
         return slope, offset
-    # Seen from here psi* is a parabola, nearly. Where that leads too far, its chord does not.
+    # First try the share that is best if psi* is a parabola. If that would lower the dual, take the
+    # share that is best on the chord of psi*, which never does.
     curvature = weight * turn * turn
     share = 2.0 * ascent / (2.0 * ascent + curvature)
     new = -conjugate(surrogate, slope + share * turn, g)
@@ -44,9 +45,9 @@ def bend_planes(
 ) -> None:
     """Turn the planes of block i towards the tangents at w, where psi is not affine in h.
 
-    Of all tangents of an output one stands for them: a mean of several has the same w as that of
-    mean slope c, whose offset -psi*(c) is no less than the mean of theirs. So each plane is turned
-    on its own, and the dual does not fall.
+    One plane per output is enough: replacing several tangents by the one of their mean slope c
+    leaves w as it is, and its offset -psi*(c) is no less than the mean of their offsets. So each
+    plane is turned on its own, and the dual does not fall.
     """
     planes, start = blocks.planes, blocks.start[i]
     count = blocks.count[i]
@@ -85,9 +86,10 @@ def pairwise_steps(
     value: Any,
     change: Any,
 ) -> None:
-    """Move mass from the lowest active plane to the highest until they agree.
+    """Move mass from the lowest active plane to the highest until their values agree.
 
-    ``factor`` is s_i/(lam n). The first step goes to plane ``corner``, the next ones to the best.
+    ``factor`` is s_i/(lam n). The first step moves mass to plane ``corner``, later steps to the
+    plane of largest value. Overwrites alpha, value and change.
     """
     slack = -1.0
     for step_number in range(max_steps):
@@ -101,7 +103,7 @@ def pairwise_steps(
             hi = corner
         ascent = value[hi] - value[lo]
         if slack < 0.0:
-            # The other blocks move too: solving this one to the last digit is wasted.
+            # The other blocks move too, so it would be wasted to solve this one to the last digit.
             slack = 1e-2 * ascent
         if ascent <= slack:
             break
@@ -134,7 +136,7 @@ def plain_step(
     value: Any,
     change: Any,
 ) -> None:
-    """One Frank-Wolfe step towards a plane."""
+    """Make one Frank-Wolfe step towards plane ``corner``; overwrites alpha and change."""
     ascent = value[corner]
     curvature = slope[corner] * slope[corner] * gram[corner, corner]
     for p in range(count):

@@ -20,12 +20,13 @@ from maxmargin.solvers.blocks.arena import (
 )
 from maxmargin.solvers.blocks.steps import bend_planes, pairwise_steps, plain_step
 
-# How a block moves: one Frank-Wolfe step, one pairwise step, or until its planes agree.
+# How a visit improves a block: by one Frank-Wolfe step, by one pairwise step, or by pairwise steps
+# until the values of its planes agree.
 PLAIN, PAIRWISE, ACTIVE = 0, 1, 2
 
 
 class Bench(NamedTuple):
-    """Room for the planes of the block in hand."""
+    """Scratch for the planes of the one block that is being improved."""
 
     alpha: Any
     slope: Any
@@ -35,7 +36,7 @@ class Bench(NamedTuple):
 
 
 def bench_for(blocks: Blocks) -> Bench:
-    """Return room for the planes of any one block."""
+    """Return a bench that is large enough for the planes of any one block."""
     largest = int(capacity(blocks).max())
     return Bench(*(np.zeros(largest) for _ in Bench._fields))
 
@@ -59,10 +60,10 @@ def visit_blocks(
 ) -> float:
     """Improve the blocks order[first:last], one after the other; add up their gaps.
 
-    Returns ``total``, the sum so far, with theirs. The gap of a block, times n, before its step is
-    s_i (max psi - sum_p alpha_p value_p). With ``ask`` the oracle is called and its plane added;
-    without, only the planes at hand are used, and the gap is that over them. With ``bends``, where
-    psi is not affine in h, planes are turned too.
+    Returns ``total``, the sum so far, plus the gaps of these blocks. The gap of a block, times n,
+    before its step is s_i (max psi - sum_p alpha_p value_p). With ``ask`` a visit calls the oracle
+    and adds its plane. Without it, a visit uses known planes only, and its gap is the gap over
+    these. With ``bends``, for a psi that is not affine in h, a visit turns planes too.
     """
     for visit in range(first, last):
         i = order[visit]

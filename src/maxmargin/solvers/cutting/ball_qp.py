@@ -4,9 +4,10 @@ Planes ``b_t + a_t.w`` with Gram matrix ``G`` give
 
     min_{|w| <= r}  max_t (b_t + a_t.w)  =  max_{alpha in simplex}  b.alpha - r |sum_t alpha_t a_t|.
 
-`ball_master` finds the lam at which `solve_simplex` gives a w on the ball, or says that the ball is
-inactive. It returns coefficients and not a bound alone: where the ball is inactive the sum of the
-planes vanishes, and only the planes themselves, not their Gram matrix, tell how small it is.
+`ball_master` finds the lam at which `solve_simplex` gives a w on the ball, or finds that the ball
+is inactive. It returns coefficients, not only a bound: where the ball is inactive, the sum of the
+planes vanishes, and its small length can be computed only from the planes, not from their Gram
+matrix.
 """
 
 from __future__ import annotations
@@ -63,11 +64,11 @@ class _BallSearch:
             self.lower, self.dual_alpha = lower, alpha.copy()
 
     def visit(self, alpha: Vector, lam: float) -> float:
-        """Take in the solution at lam; return the norm of its w, which is kept cut to the ball."""
+        """Record the solution at lam; return the norm of its w before w is cut to the ball."""
         length = self.norm_of_sum(alpha)
         inside = max(lam, length / self.radius)
         values = self.linear - self.gram @ alpha / inside
-        # With lam nearly 0 rounding alone can make a w look good: count it against the w.
+        # With lam near 0, rounding alone can make a w look good: add the rounding to its value.
         high = int(np.argmax(values))
         rounding = noise(self.gram, self.linear, inside, alpha, high) / inside
         upper = float(values[high] + rounding)
@@ -91,7 +92,7 @@ def _next_lam(
 ) -> float:
     """Return where to look next for 1/|w(lam)| = goal, strictly within the bracket."""
     lam, inverse, _ = points[-1]
-    guess = lam * goal / inverse  # exact while alpha stands still
+    guess = lam * goal / inverse  # exact while alpha does not change
     if len(points) == 2 and points[0][1] != inverse:
         guess = lam + (goal - inverse) * (points[0][0] - lam) / (points[0][1] - inverse)
     if small == 0.0:
@@ -105,12 +106,12 @@ def ball_master(
     """Minimise ``max_t (b_t + a_t.w)`` over ``|w| <= radius``; return what forms w and a bound.
 
     The dual is ``max_alpha b.alpha - radius |sum_t alpha_t a_t|``. Its solution is that of
-    `solve_simplex` at the lam whose w has norm `radius`, and |w(lam)| falls as lam grows:
-    1/|w(lam)|, which is linear wherever alpha stands still, is brought to 1/radius by secant steps
-    kept within a bracket. Where |w(lam)| stays below the radius as lam falls, the ball is inactive,
-    and w(lam) is the least-norm minimiser from some positive lam on, so that no vanishing lam has
-    to be divided by. Below that lam alpha is linear in lam, and its value at lam = 0, read off two
-    solutions, is `dual_alpha`.
+    `solve_simplex` at the lam whose w has norm `radius`. |w(lam)| falls as lam grows, and
+    1/|w(lam)| is linear in lam wherever alpha does not change: secant steps within a bracket bring
+    it to 1/radius. If |w(lam)| stays below the radius as lam falls, the ball is inactive. Then
+    w(lam) is the least-norm minimiser for all lam below some positive one, so that nothing has to
+    be divided by a vanishing lam. Below that lam, alpha is linear in lam; `dual_alpha` is its value
+    at lam = 0, extrapolated from two solutions.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def ball_master(
         Gram matrix, is blurred by some 1e-8 * radius * max |a_t|; form the bound from the planes
         where that matters.
     max_solves : int
-        Stop after so many values of lam in any case.
+        Stop after this many values of lam in any case.
 
     Returns
     -------
@@ -160,7 +161,8 @@ def ball_master(
         norm = search.visit(alpha, lam)
         if small == 0.0 and points and norm < radius:
             search.bound(_at_zero(points[-1][0], points[-1][2], lam, alpha))
-            # At rest, the bound as good as a Gram matrix can tell: smaller lams only add noise.
+            # |w| no longer changes, and the bound is as good as a Gram matrix can give: a smaller
+            # lam would only add noise.
             at_rest = abs(norm * points[-1][1] - 1.0) <= 1e-6
             if at_rest and search.upper - search.lower <= blur:
                 break
@@ -168,7 +170,8 @@ def ball_master(
             break
         small, large = (lam, large) if norm >= radius else (small, lam)
         points = [*points[-1:], (lam, 1.0 / max(norm, 1e-300), alpha.copy())]
-        # Secant steps may creep up on one side: every third step halves the bracket, in logarithms.
+        # Secant steps may approach slowly from one side, so every third step halves the bracket in
+        # the logarithm of lam.
         lam = _next_lam(points, 1.0 / radius, small, large, solve % 3 == 2)
         if not small < lam < large or lam < EPSILON * longest / radius:
             break

@@ -34,27 +34,27 @@ from maxmargin.solvers.blocks.dual import (
 from maxmargin.solvers.blocks.visits import ACTIVE, visit_blocks
 from maxmargin.solvers.contract import Progress, Solver, State
 
-#: Most pairwise steps a visit of the master.
+#: Largest number of pairwise steps per visit, in the master.
 MAX_STEPS = 30
 
 
 @dataclass(frozen=True)
 class NSlack(Solver):
-    """n-slack cutting plane: a batch method with a dual of its own for every example.
+    """n-slack cutting plane: a batch method that keeps planes for every example.
 
-    A pass asks the oracle for all examples at one w, on ``n_jobs`` threads, so that P(w) and the
-    gap are exact there. The planes that are violated join those of their examples; then the
-    master, the problem over the planes at hand, is solved by block-coordinate ascent without the
+    A pass calls the oracle for all examples at one w, on ``n_jobs`` threads, so that P(w) and the
+    gap are exact there. It adds the planes that are violated to the blocks of their examples. Then
+    block-coordinate ascent solves the master, the problem over the known planes, without the
     oracle.
 
     Parameters
     ----------
     accuracy : float, between 0 and 1
-        The master is solved until its own gap is this share of the gap at w; a plane joins where
-        it is violated by more than this share of it.
+        The master is solved until its own gap is this share of the gap at w. A plane is added if
+        it is violated by more than this share of the gap at w.
     max_inner : int
-        Most sweeps over the blocks for one master to which planes were added. A dear oracle pays
-        for more of them.
+        Largest number of sweeps over the blocks for one master to which planes were added. The
+        slower the oracle, the more sweeps pay off.
 
     Examples
     --------
@@ -90,9 +90,9 @@ class NSlack(Solver):
         w = state.w.copy()
         dual = dual_value(problem, state.blocks, w)
         primal, n_added = self._add_violated(problem, state, w, dual)
-        # What was found: of a bound above it no plane comes, however sharp the master.
+        # Compare the dual with the losses that were found: no plane can reach the bound above them.
         found = primal.value - primal.excess
-        # Where the oracle had nothing new to say, the master is all there is to improve.
+        # If the oracle found no new plane, only the master can be improved: allow more sweeps.
         n_sweeps = self.max_inner if n_added else 100 * self.max_inner
         # Sweeps below the rounding of the dual would improve nothing.
         goal = max(self.accuracy * (found - dual), self.dual_rounding(problem, state, dual))
@@ -116,7 +116,7 @@ class NSlack(Solver):
         )
         weight = problem.view.weight
         primal = problem.regularized(problem.mean_loss(losses, bounds), w)
-        # Without a dual at w every violated plane is welcome.
+        # Without a dual at w, add every violated plane.
         gap = primal.value - primal.excess - (0.0 if dual is None else dual)
         slack = 0.0 if dual is None else self.accuracy * max(gap, 0.0)
         chosen = weight * excess > slack
@@ -157,7 +157,7 @@ class NSlack(Solver):
             total, _ = run_strides(problem, call, len(order), state.w, None)
             if total / n <= goal:
                 break
-        # However many sweeps it took, a plane without a coefficient was idle once.
+        # All sweeps of one master count as a single visit of a plane without a coefficient.
         planes = state.blocks.planes
         planes[:, IDLE] = np.where(planes[:, ALPHA] > 0.0, 0.0, idle + 1.0)
 
@@ -167,7 +167,7 @@ class NSlack(Solver):
         return [(state.w, dual_value(problem, state.blocks, state.w))]
 
     def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
-        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        """Return a cheap estimate of how far D can be from its computed value."""
         state = cast(BlockState, state)
         n_visits = problem.n_examples * (state.n_passes + 1) * self.max_inner
         length = problem.length(state.w)
@@ -182,7 +182,7 @@ class NSlack(Solver):
         self.repair(problem, state)
 
     def repair(self, problem: Problem, state: State) -> None:
-        """Let the coefficients of each block sum to 1, and w be the sum of blocks."""
+        """Make the coefficients of each block sum to 1 again, and compute w from them."""
         state = cast(BlockState, state)
         normalize(state.blocks)
         state.w = primal_weights(problem, state.blocks)
@@ -206,7 +206,7 @@ def find_violated(
 ) -> None:
     """Find the most violating outputs of examples first..last-1 at w, with losses and planes.
 
-    excess[i] receives how far the loss is above the planes that block i has.
+    Overwrites excess[i] with the distance from the highest known plane of block i to the loss.
     """
     for i in range(first, last):
         potentials(problem.data, i, w, 1.0, desk.theta)
@@ -218,7 +218,7 @@ def find_violated(
             known = plane if plane > known else known
         desk.slack[0] = known
         value, slope, h, bound = find(problem.search, problem, i, desk, outputs, places[i])
-        # The planes of outputs found before are losses too, which a search may have missed.
+        # A known plane is a lower bound of the loss, even if the search missed its output now.
         losses[i] = max(value, known)
         bounds[i] = max(bound, losses[i])
         slopes[i] = slope
@@ -237,7 +237,7 @@ def add_chosen(
     blocks: Any,
     desk: Any,
 ) -> None:
-    """Give the blocks of the examples chosen the planes found for them."""
+    """Add the planes found to the blocks of the chosen examples."""
     for place in range(chosen.shape[0]):
         i = chosen[place]
         copy_output(problem.data, i, outputs, places[i], desk.y, 0)

@@ -23,22 +23,23 @@ from maxmargin.solvers.cutting.planes import (
 )
 from maxmargin.solvers.cutting.simplex_qp import solve_simplex
 
-#: A plane without a coefficient for so many passes is forgotten.
+#: A plane that has had no coefficient for this many passes is forgotten.
 MAX_IDLE = 50
-#: The least share of the way from the best w to the master's that an inward step makes.
+#: The least share of the way from the best w to the master's solution that an inward step goes.
 LEAST_SHARE = 1e-3
 
-#: What a state has one number a plane of.
+#: The fields of a state that have one number per plane.
 PER_PLANE = ("offset", "alpha", "idle", "noise")
 
 
 class OneSlackState(State):
     """The planes, their Gram matrix, the master's solution and where to look next.
 
-    ``upper`` is the lowest objective met, ``lower`` the master's bound: they say how sharply the
-    next master has to be solved. The first plane is 0 + 0.w and stays: the bound starts at 0.
-    ``best`` is where ``upper`` was met, ``share`` how far an inward step goes. ``noise`` says of
-    every offset, and ``lower_noise`` of the bound, how far rounding can have moved it.
+    ``upper`` is the lowest objective so far and ``lower`` the master's bound: they say how
+    accurately the next master has to be solved. The first plane is 0 + 0.w and is never forgotten,
+    so that the bound starts at 0. ``best`` is the w of ``upper``; ``share`` says how far an inward
+    step goes. ``noise`` says how far rounding can have moved each offset, and ``lower_noise`` how
+    far it can have moved the bound.
     """
 
     def __init__(self, w: np.ndarray, planes: DensePlanes | SparsePlanes) -> None:
@@ -53,7 +54,7 @@ class OneSlackState(State):
         self.best, self.share = w, 1.0
 
     def add(self, new: Plane, regularizer: Any) -> None:
-        """Add a plane, without a coefficient."""
+        """Add a plane, with coefficient 0."""
         self.forget()
         offset, plane, rounding = new
         self.planes.append(plane)
@@ -112,8 +113,8 @@ class OneSlackState(State):
 class OneSlack(Solver):
     """One-slack cutting plane: a batch method whose every pass gives an exact primal value.
 
-    A pass asks the oracle for all examples at one w, on ``n_jobs`` threads. The mean of what they
-    find is a plane b + a.w below the risk R(w) = 1/n sum_i s_i max psi that touches it at w. The
+    A pass calls the oracle for all examples at one w, on ``n_jobs`` threads. The mean of the planes
+    found is a plane b + a.w below the risk R(w) = 1/n sum_i s_i max psi that touches it at w. The
     master
 
         min_w  lam/2 |w|^2 + max_t (b_t + a_t.w)
@@ -124,13 +125,14 @@ class OneSlack(Solver):
     ----------
     radius : float or None
         None minimises P. A number minimises R(w) over |w| <= radius instead, whatever lam is: then
-        ``primal``, ``dual`` and ``gap`` of the result are of that objective. Where the ball is
-        larger than the planes have use for, w is the shortest of the minimisers.
+        ``primal``, ``dual`` and ``gap`` of the result belong to that objective. If the constraint
+        is not active, w is the shortest of the minimisers.
     inwards : bool
-        Where lam is small the master's solutions jump about, and few of them are good. True makes
-        the next plane between the best w so far and the master's solution: half as far from the
-        former whenever that was no better, twice as far whenever it was. Bounds are as good, and
-        there are far fewer passes on rankings, whose losses bend little.
+        Where lam is small, the master's solutions jump about, and few of them are good. True makes
+        the next plane at a point between the best w so far and the master's solution. Whenever such
+        a point was no better, the next one is half as far from the best w; whenever it was better,
+        twice as far. Bounds are as good, and rankings, whose losses bend little, need far fewer
+        passes.
 
     Examples
     --------
@@ -153,7 +155,7 @@ class OneSlack(Solver):
             )
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> OneSlackState:
-        """Start with the plane 0 + 0.w; the first plane is then made at w, or at 0."""
+        """Start with the plane 0 + 0.w; the first pass makes a plane at w, or at 0."""
         first = (
             np.zeros(problem.n_weights)
             if w is None
@@ -167,7 +169,8 @@ class OneSlack(Solver):
         w = state.w
         risk, plane = risk_plane(problem, w)
         primal = risk if self.radius is not None else problem.regularized(risk, w)
-        # What was found: of a bound above it the master knows nothing, and must be as sharp.
+        # Compare the losses that were found: the master has no plane for the bound above them, and
+        # must be solved as accurately as without that bound.
         self._compare(state, w, primal.value - primal.excess)
         state.add(plane, problem.regularizer)
         self._solve_master(problem, state)
@@ -175,7 +178,7 @@ class OneSlack(Solver):
         return Progress(dual=state.lower, primal=primal.value, excess=primal.excess, w=w)
 
     def _compare(self, state: OneSlackState, w: np.ndarray, value: float) -> None:
-        """Keep w if its value is the lowest so far; go farther next time, and less far if not."""
+        """Keep w if its value is the lowest so far; double ``share`` then, and halve it if not."""
         is_better = value < state.upper
         if is_better:
             state.upper, state.best = value, w
@@ -183,12 +186,12 @@ class OneSlack(Solver):
             state.share = min(1.0, max(LEAST_SHARE, (2.0 if is_better else 0.5) * state.share))
 
     def _turn_inwards(self, state: OneSlackState) -> None:
-        """Draw w, the master's solution, towards the best one so far."""
+        """Move w, the master's solution, towards the best w so far."""
         if state.share < 1.0 and state.upper < math.inf:
             state.w = state.best + state.share * (state.w - state.best)
 
     def _solve_master(self, problem: Problem, state: OneSlackState) -> None:
-        """Replace alpha, w and lower by the master's solution, a tenth of the gap sharp."""
+        """Replace alpha, w and lower by the master's solution, solved to a tenth of the gap."""
         gap = state.upper - state.lower
         tol = 0.1 * gap if 0.0 < gap < math.inf else 0.0
         planes, offset, alpha = state.planes, state.offset, state.alpha
@@ -201,10 +204,10 @@ class OneSlack(Solver):
         else:
             master = ball_master(state.gram, offset, self.radius, alpha, tol)
             w = self._into_ball(problem, planes.combine(master.alpha) / -master.lam)
-            # The planes themselves, not their Gram matrix: see ball_qp.py.
+            # Compute the length from the planes, not from their Gram matrix: see ball_qp.py.
             length = problem.length(planes.combine(master.dual_alpha))
             lower = float(offset @ master.dual_alpha) - self.radius * length
-            # As if lam were that at which the shortest such w is as long as the ball is wide.
+            # The noise is computed at the lam for which |sum of planes| / lam is the radius.
             lam = length / self.radius
             noise = self._noise(problem, state, master.dual_alpha, self.radius, lower, lam)
             in_use = (master.alpha > 0.0) | (master.dual_alpha > 0.0)
@@ -248,7 +251,7 @@ class OneSlack(Solver):
         return problem.assess(w) if self.radius is None else problem.risk(w)
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
-        """Keep the planes, which are below R whatever lam is, and solve their master anew."""
+        """Keep the planes, which lie below R whatever lam is, and solve their master anew."""
         state = cast(OneSlackState, state)
         state.upper, state.lower, state.share = math.inf, 0.0, 1.0
         state.lower_noise = 0.0

@@ -2,10 +2,11 @@
 
     min_w  lam/2 |w|^2 + R(w)    subject to  z_i.w >= 1  for all rows that it is given.
 
-The master knows the rows that were missed so far, so its value is a lower bound whichever those
-are. All rows are looked at only when the gap of the problem that the master knows is smaller than
-that of the whole one: that is one product a row, where a pass is two a sample. Weights of which a
-row has the margin m, 0 < m < 1, are, divided by m, weights that miss none: an upper bound.
+w misses row i if z_i.w < 1. The master knows only the rows that were missed so far, so its value is
+a lower bound. All rows are looked at only when the gap over the known rows is well below the
+certified gap of the whole problem; that takes one product per row, where a pass takes two per
+sample. If the least margin z_i.w of any row is m, 0 < m < 1, then w / m misses no row and gives an
+upper bound.
 """
 
 from __future__ import annotations
@@ -22,20 +23,21 @@ from maxmargin.solvers.cutting.one_slack import OneSlack, OneSlackState
 from maxmargin.solvers.cutting.planes import Plane, risk_plane, zero_plane
 from maxmargin.solvers.cutting.rows_qp import solve_with_rows
 
-#: Rows that one look gives to the master, the most missed ones.
+#: Largest number of rows added to the master at a time, those missed most.
 N_ROWS = 50
-#: A row is met if it is missed by no more than this.
+#: A row counts as met if its margin is at least 1 - MET.
 MET = 1e-9
-#: Look at all rows when the gap as the master knows it is this share of the certified one.
+#: Look at all rows when the gap over the known rows is this share of the certified gap.
 SHRINKAGE = 0.7
 
 
 class OneSlackRowsState(OneSlackState):
-    """What `OneSlackState` has, where ``row`` is the number of a row and -1 for planes; and
+    """The state of `OneSlack`, with rows among the planes.
 
-    ``upper``, at ``best``: the lowest objective since the master last got rows, which may miss
-    others; ``primal``, at ``kept``: the lowest at weights that miss none; ``is_kept``: whether w
-    misses none.
+    ``row`` has the number of each row, and -1 for planes. ``upper``, at ``best``, is the lowest
+    objective since rows were last added to the master; ``best`` may miss other rows. ``primal``, at
+    ``kept``, is the lowest objective at weights that miss no row. ``is_kept`` says whether w misses
+    no row.
     """
 
     def __init__(self, w: np.ndarray) -> None:
@@ -77,8 +79,8 @@ class OneSlackRowsState(OneSlackState):
 class OneSlackRows(OneSlack):
     """One-slack cutting plane whose weights keep rows on their side.
 
-    Every result keeps all of them, wherever a run stops: it begins at weights that do. Not for the
-    user to choose: `RankingSVM(two_stage=True)` does.
+    Every result keeps all rows on their side, wherever a run stops, because a run begins at weights
+    that do. Users do not choose this solver: `RankingSVM(two_stage=True)` does.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ class OneSlackRows(OneSlack):
         return OneSlackRowsState(self.rows.start.copy())
 
     def objective(self, problem: Problem) -> str:
-        """Return "reduced": what the rows are of has no loss."""
+        """Return "reduced": the data that the rows come from have no loss."""
         return "reduced"
 
     def given(self) -> tuple[Any, ...]:
@@ -106,7 +108,7 @@ class OneSlackRows(OneSlack):
         return (self.rows,)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the options that make an equal solver: the rows are data, and none."""
+        """Return the options that make an equal solver, without the rows, which are data."""
         return {"radius": self.radius, "inwards": self.inwards}
 
     def advance(self, problem: Problem, state: State, rng: np.random.Generator) -> Progress:
@@ -130,7 +132,7 @@ class OneSlackRows(OneSlack):
         return Progress(dual=state.lower, primal=state.primal, w=state.kept)
 
     def _look_at_rows(self, problem: Problem, state: OneSlackRowsState) -> None:
-        """Give the master the rows that are missed most; bring the best w to where none is."""
+        """Add the rows missed most to the master; scale the best w so that it misses no row."""
         margins = self.rows.margins(state.best)
         least = float(margins.min())
         if least >= 1.0 - MET:
@@ -141,7 +143,7 @@ class OneSlackRows(OneSlack):
             for i in new[np.argsort(margins[new], kind="stable")[:N_ROWS]]:
                 plane = Plane(1.0, -self.rows.signed(i), 0.0)
                 state.add(plane, problem.regularizer, row=int(i))
-            # Other weights are compared from now on: those before may miss the new rows.
+            # Earlier weights may miss the new rows: compare only later ones from now on.
             state.upper, state.share = math.inf, 1.0
             self._solve_master(problem, state)
         if least > 0.0:
@@ -150,7 +152,7 @@ class OneSlackRows(OneSlack):
                 state.w, state.is_kept = moved, True
 
     def _solve_master(self, problem: Problem, state: OneSlackState) -> None:
-        """Replace alpha, w and lower by the master's solution, a tenth of the gap sharp."""
+        """Replace alpha, w and lower by the master's solution, solved to a tenth of the gap."""
         state = cast(OneSlackRowsState, state)
         gap = min(state.upper, state.primal) - state.lower
         tol = 0.1 * gap if 0.0 < gap < math.inf else 0.0
@@ -161,7 +163,8 @@ class OneSlackRows(OneSlack):
         state.idle = np.where(alpha > 0.0, 0, state.idle + 1)
         if lower > state.lower:
             noise = self._noise(problem, state, alpha, problem.length(state.w), lower, problem.lam)
-            # Weights that miss rows by as much as is let pass may be better than the best.
+            # Weights that miss rows by up to MET count as feasible, and may be better than the
+            # optimum by this much.
             missed = MET * float(alpha[state.row >= 0].sum())
             state.lower, state.lower_noise = lower, noise + missed
 

@@ -1,7 +1,7 @@
 """The cutting plane's planes b_t + a_t.w: how they are kept, and how one is found.
 
-A plane is as long as w. Short ones are the rows of a matrix; long ones are mostly zero, since only
-examples that are violated contribute, and are kept as indices and values.
+The vector a_t is as long as w. Short vectors are kept as the rows of a matrix. Long ones are mostly
+zero, since only violated examples contribute to them, and are kept as indices and values.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from maxmargin.core.problem import Primal, Problem
 
 #: Longer planes are kept sparse.
 LARGEST_DENSE = 1 << 17
-#: Planes are summed in so many groups of examples, each on its own, or in fewer where they would
-#: take more cells than this. Not by threads: their number must not change a result.
+#: A plane is summed in N_GROUPS groups of examples, or in fewer if their sums would take more than
+#: MAX_CELLS cells. There is not one group per thread: that number must not change a result.
 N_GROUPS, MAX_CELLS = 16, 1 << 22
 
 
@@ -147,7 +147,7 @@ def risk_plane(problem: Problem, w: np.ndarray) -> tuple[Primal, Plane]:
     totals = np.zeros((n_groups, problem.n_weights))
 
     def add_group(first: int, last: int, desk: Any) -> None:
-        # One row, seen as a vector: which row is told by where the group begins.
+        # The group that begins at `first` has a row of `totals` of its own.
         total = totals[cuts.index(first)]
         for start, end in problem.strides(first, last):
             add(problem.view, start, end, slopes, outputs, places, -1.0 / n, total)
@@ -155,7 +155,7 @@ def risk_plane(problem: Problem, w: np.ndarray) -> tuple[Primal, Plane]:
     problem.over_chunks(add_group, list(pairwise(cuts)))
     weight = problem.view.weight
     offset = float(weight @ offsets) / n
-    # An offset is psi - slope * h, each of which can be far larger than it.
+    # An offset is psi - slope * h, and both terms can be far larger than their difference.
     parts = float(weight @ (losses + np.abs(offsets))) / n
     rounding = EPSILON * (4.0 * parts + n * float(weight @ np.abs(offsets)) / n)
     return problem.mean_loss(losses, bounds), Plane(offset, totals.sum(axis=0), rounding)

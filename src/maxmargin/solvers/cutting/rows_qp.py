@@ -4,15 +4,15 @@ Planes ``b_t + a_t.w`` and rows ``z_i.w >= 1`` give
 
     min_w  lam/2 |w|^2 + max_t (b_t + a_t.w)    subject to  z_i.w >= 1.
 
-A row is kept as the plane ``1 - z_i.w``, by how much it is missed. Then the dual is that of
-simplex_qp.py, but for the multipliers of rows, which need not sum to anything:
+A row is kept as the plane ``1 - z_i.w``, which says by how much w misses it. Then the dual is that
+of simplex_qp.py, except that the sum of the rows' multipliers is free:
 
     max_x  b.x - x' G x / (2 lam),    x >= 0,  sum over planes of x_t = 1,
 
-with ``w = -sum_t x_t a_t / lam``. The method is the same active set one: the variable whose slope
-is most above what it should be enters the support by a step that always gains, and Newton steps on
-the support, each a proposal to an exact line search, move until a variable vanishes and is dropped.
-Rows are added some at a time and seldom, so that this need not be compiled.
+with ``w = -sum_t x_t a_t / lam``. The method is the active set method of simplex_qp.py: the
+variable whose slope is most above its optimal value enters the support by a step that always gains.
+Then Newton steps on the support, each with an exact line search, go on until a variable vanishes
+and is dropped. Rows are added seldom and a few at a time, so that this need not be compiled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["solve_with_rows"]
 
 #: Relative lift of the diagonal of the Newton systems: about the size of their rounding.
 RIDGE = 1e-13
-#: Slopes as small as this share of what they are made of are rounding.
+#: A slope below this share of the terms that it is the sum of is rounding.
 ROUNDING = 1e-14
 TINY = 1e-300
 
@@ -52,11 +52,12 @@ def solve_with_rows(
         Where to start; overwritten with the solution. Some plane must have a positive coefficient.
     is_row : bool ndarray of shape (m,)
     tol : float
-        Stop when no plane is above the mean of the planes by more than this, and
+        Stop when no plane is above the mean of the planes by more than this, and no row is missed
+        by more than row_tol, or when rounding allows no better.
     row_tol : float
-        no row is missed by more than this, or as far as rounding lets it be.
+        See tol.
     max_steps : int
-        Stop after so many steps in any case. The value is a lower bound wherever it stops.
+        Stop after this many steps in any case. The value is a lower bound wherever it stops.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def solve_with_rows(
 def _enter(
     gram: np.ndarray, slope: np.ndarray, x: np.ndarray, is_plane: np.ndarray, entering: int
 ) -> bool:
-    """Raise one variable, a plane at the cost of another; tell whether that changed anything."""
+    """Raise one variable (for a plane, lower another plane); tell whether anything changed."""
     if not is_plane[entering]:
         if not gram[entering, entering] > 0.0:
             return False
@@ -118,7 +119,7 @@ def _newton_step(
 ) -> bool:
     """Step towards the best x on the support; tell whether a variable vanished on the way.
 
-    Overwrites x, and takes what vanished out of the support.
+    Overwrites x, and removes the variables that vanished from the support.
     """
     on = np.flatnonzero(support)
     direction = _direction(gram[np.ix_(on, on)], slope[on], is_plane[on], x[on])
@@ -145,9 +146,9 @@ def _newton_step(
 def _direction(
     gram: np.ndarray, slope: np.ndarray, is_plane: np.ndarray, x: np.ndarray
 ) -> np.ndarray:
-    """Return where Newton's method goes, with a sum of 0 over planes."""
-    # Adding this to the products of planes changes nothing on a sum of 0, and makes the matrix
-    # definite where planes are affinely, though not linearly, independent.
+    """Return the Newton direction whose entries at planes sum to 0."""
+    # Adding `level` to the inner products of planes changes nothing for directions of sum 0, and
+    # makes the matrix definite where planes are affinely, though not linearly, independent.
     ones = is_plane.astype(np.float64)
     level = float(np.max(np.diag(gram), initial=0.0)) or 1.0
     lifted = gram + level * np.outer(ones, ones)

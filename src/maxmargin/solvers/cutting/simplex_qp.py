@@ -11,11 +11,12 @@ whose dual is a concave quadratic on the simplex,
 with ``w = -sum_t alpha_t a_t / lam``. `solve_simplex` solves it; ball_qp.py has the version where
 ``|w| <= radius`` takes the place of the regulariser.
 
-The method is an active set one. A pairwise (SMO) step moves mass from a plane of the support to the
-plane most violated, which always gains; then Newton steps on the support, from a Cholesky factor
-that follows it, move until the slopes are equal or a coefficient vanishes and is dropped. The
-directions are only proposals to an exact line search, so a factor blurred by duplicate planes costs
-steps, not correctness. It was measured against QP packages and SMO alone in benchmarks/qp.py.
+The method is an active set method. A pairwise (SMO) step moves mass from a plane of the support to
+the most violated plane, which always gains. Then Newton steps on the support, with a Cholesky
+factor that is updated along with it, go on until the slopes are equal or a coefficient vanishes and
+is dropped. Every direction is followed by an exact line search, so that a factor made inaccurate by
+duplicate planes costs steps, not correctness. benchmarks/qp.py compares this method with QP
+packages and with SMO alone.
 
 Everything inside is scaled by lam: ``slope = lam b - G alpha``, lam times the planes' values at w.
 """
@@ -170,8 +171,9 @@ def _factor_solve(factor, size, x):
 def _newton_step(gram, alpha, slope, factor, support, size, scratch):
     """Step towards equal slopes on the support; return the position that vanished, -1 if none did.
 
-    Adding `shift` to the Gram matrix in the factor changes nothing on sum(direction) = 0, and makes
-    it definite for planes that are affinely independent. Overwrites alpha, slope and scratch.
+    The factor is that of the Gram matrix plus `shift`. The shift changes nothing for directions of
+    sum 0, and makes the matrix definite for affinely independent planes. Overwrites alpha, slope
+    and scratch.
     """
     direction, ones, change = scratch[0], scratch[1], scratch[2]
     mean, total, total_ones = _dot(alpha, slope, len(alpha)), 0.0, 0.0
@@ -227,7 +229,7 @@ def _follow(gram, shift, factor, support, size, alpha):
 
 @kernel
 def _level(gram, alpha):
-    """Return the mean of |a_t|^2 under alpha: the scale at which the factor should be sharp."""
+    """Return the mean of |a_t|^2 under alpha: the scale at which the factor must be accurate."""
     level = 0.0
     for t in range(len(alpha)):
         level += alpha[t] * gram[t, t]
@@ -236,9 +238,9 @@ def _level(gram, alpha):
 
 @kernel
 def _ascend(gram, linear, lam, alpha, goal, max_steps, n_pairs):
-    """Raise the dual until the gap of its slopes is at most `goal`, or rounding; return the gap.
+    """Raise the dual until its gap is at most `goal`, or at most rounding; return the gap.
 
-    The first n_pairs steps are pairwise only: a loose goal is often met before a factor pays.
+    The first n_pairs steps are pairwise only: a loose goal is often met before a factor pays off.
     """
     m = len(alpha)
     slope = np.empty(m)
@@ -246,7 +248,7 @@ def _ascend(gram, linear, lam, alpha, goal, max_steps, n_pairs):
     support = np.empty(m, np.int64)
     scratch = np.empty((3, m))
     _slopes(gram, linear, lam, alpha, slope)
-    size, steps, fresh, shift = np.int64(0), 0, True, 0.0  # a plain 0 would be compiled for twice
+    size, steps, fresh, shift = np.int64(0), 0, True, 0.0  # a plain 0 would be compiled twice
     while True:
         high = _highest(slope)
         gap = _simplex_gap(alpha, slope, high)
@@ -287,12 +289,12 @@ def solve_simplex(
         Regularisation, positive.
     alpha : ndarray of shape (m,), float64
         Where to start; overwritten with the solution. Need not sum to one; entries that are not
-        positive count as zero. Where all are, the best single plane is the start.
+        positive count as zero. If all entries are zero, the best single plane is the start.
     tol : float
-        Stop when the Frank-Wolfe gap (not relative) is at most this, or as small as rounding lets
-        it be: 0 asks for just that.
+        Stop when the Frank-Wolfe gap (not relative) is at most this, or as small as rounding
+        allows, which is what 0 asks for.
     max_steps : int
-        Stop after about so many steps in any case.
+        Stop after about this many steps in any case.
 
     Returns
     -------

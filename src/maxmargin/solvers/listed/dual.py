@@ -1,13 +1,13 @@
 """The dual over lists of outputs: a coefficient for every output of every example.
 
-Kept is beta_i = alpha_i less 1 at the true output. Where lam is small all of beta is, and next to
-the 1 its digits would be lost. With the planes offset_k + slope_k h_k of blocks.py, and phi(x_i, k)
-orthogonal and equally long,
+A state keeps beta_i: alpha_i with 1 subtracted at the true output. Where lam is small, all entries
+of beta_i are small, and adding the 1 would cost them digits. With the planes offset_k + slope_k h_k
+of blocks/dual.py, and phi(x_i, k) orthogonal and equally long,
 
     w = -1/(lam n) sum_i s_i sum_k beta_ik slope_ik ( phi(x_i, k) - phi(x_i, y_i) ),
     D = 1/n sum_i s_i sum_k beta_ik offset_ik - lam/2 |w|^2.
 
-The plane of margin rescaling is h + g: then neither slopes nor offsets are kept.
+Under margin rescaling every plane is h + g: then a state keeps neither slopes nor offsets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from maxmargin.core.problem import Problem
 from maxmargin.search.direct import Direct
 from maxmargin.solvers.contract import State
 
-#: Fields of a state that make it up; the others are found anew by every pass over all outputs.
+#: Fields that are saved with a state; every pass over all outputs computes the others anew.
 KEPT = ("w", "beta", "slope", "offset", "linear", "gap", "w_mean", "offer")
 
 
@@ -66,12 +66,12 @@ class ListedState(State):
 class Blocks(NamedTuple):
     """The arrays of a state, and what passes read beside them."""
 
-    beta: Any  # (n_examples, n_outputs): coefficients, less 1 at the truth
+    beta: Any  # (n_examples, n_outputs): coefficients alpha, with 1 subtracted at the truth
     slope: Any  # (n_examples, n_outputs), 0 at the truth; or empty
     offset: Any  # (n_examples, n_outputs), 0 at the truth; or empty
     linear: Any  # (n_examples,): sum_k alpha_k offset_k
-    gap: Any  # (n_examples,): last known, times n
-    active: Any  # (n_examples, n_outputs) int32: the first n_active are
+    gap: Any  # (n_examples,): last known gap of each block, times n
+    active: Any  # (n_examples, n_outputs) int32: the first n_active[i] of row i are in use
     n_active: Any  # (n_examples,) int64
     room: Any  # (3, n_outputs)
     truths: Any  # (n_examples,) int32
@@ -83,7 +83,7 @@ def new_state(problem: Problem) -> ListedState:
     shape = problem.n_examples, int(n_listed(problem.view.data))
     slope, offset = empty = np.zeros((2, 0, 0))
     search = problem.view.search
-    # What one call of the oracle for h + g maximises is h + g.
+    # Where the search is one call of the oracle for h + g, every plane is h + g: keep none.
     if not isinstance(search, Direct) or search != Direct(1.0, 1.0):
         slope, offset = np.zeros((2, *shape))
         run = problem.bind(first_planes)
@@ -116,7 +116,7 @@ def sum_weights(problem: Problem, state: ListedState) -> None:
 
 
 def mend_state(problem: Problem, state: ListedState) -> None:
-    """Make a dual point of what an interrupt left, half old and half new."""
+    """Turn a state that an interrupt left half updated into a dual point."""
     blocks, y = blocks_of(problem, state), problem.desk().y
     problem.bind(mend)(problem.view, not problem.is_linear, blocks, y)
     sum_weights(problem, state)
@@ -156,7 +156,7 @@ def sum_listed(problem: Any, inv_lam_n: float, blocks: Any, w: Any) -> None:
 
 @jitable
 def mend(problem: Any, bends: bool, blocks: Any, y: Any) -> None:
-    """Let coefficients be >= 0 and sum to 1, and offsets be those of the slopes."""
+    """Make coefficients >= 0 with sum 1, and compute the offsets that belong to the slopes."""
     beta, offset = blocks.beta, blocks.offset
     for i in range(beta.shape[0]):
         truth = blocks.truths[i]

@@ -5,13 +5,13 @@ Where the outputs of an example can be listed and their features are orthogonal 
 
     alpha_i <- argmin_{alpha in simplex} | alpha - (alpha_i + v_i / A_i) |^2,
 
-v_i the values h + g of all outputs and A_i = s_i |phi(x_i)|^2 / (lam n). This is the Crammer-Singer
-block problem, solved in a few sweeps over its K numbers. It is that of margin rescaling; for other
-surrogates, whose planes have other slopes than 1, sdca_planes.py has the passes.
+where v_i are the values h + g of all outputs and A_i = s_i |phi(x_i)|^2 / (lam n). This is the
+Crammer-Singer block problem, solved in a few sweeps over its K numbers. It belongs to margin
+rescaling; for other surrogates, whose planes have other slopes than 1, see sdca_planes.py.
 
-Near the optimum most blocks are still and the others move between two or three outputs. So after
-each pass over everything, the moving blocks are gone over again with these outputs alone, which
-costs neither the scores nor the updates of the rest.
+Near the optimum most blocks no longer change, and the others move mass between two or three
+outputs. So after each pass over all blocks and outputs, the moving blocks are visited again with
+these few outputs alone, which costs neither the scores nor the updates of the other outputs.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from maxmargin.solvers.listed.dual import (
 )
 from maxmargin.solvers.listed.sdca_planes import planes_pass, sheet_for
 
-#: Outputs without mass stay active if they would have some, were their value larger by this.
+#: An output without mass stays active if it would get mass once its value grew by this much.
 NEAR = 0.3
 
-#: A block moves while its gap is above this share of the mean; the moving ones are gone over until
-#: the sum of their gaps is below that share of what it was.
+#: A block counts as moving while its gap is above STILL times the mean gap. The moving blocks are
+#: visited again until the sum of their gaps is at most ENOUGH times that of the whole pass.
 STILL, ENOUGH = 0.01, 0.1
 
 
@@ -59,7 +59,7 @@ def threshold(z: Any, n: int, truth: int) -> float:
     The floor is -1 at ``truth`` and 0 elsewhere; without a truth (-1) the sum is to be 1. Some z
     should be of the order of 1 at most; the others may be as low as -inf.
     """
-    # No coefficient is above 1: a first bound from below.
+    # No coefficient is above 1, which gives a first lower bound of tau.
     tau = -np.inf
     for k in range(n):
         tau = max(tau, z[k] if k == truth else z[k] - 1.0)
@@ -93,7 +93,7 @@ def whole_pass(
 ) -> float:
     """Solve the blocks order[first:last], one after the other; add their gaps to ``total``.
 
-    Notes the active outputs of each.
+    Writes the active outputs of each block to blocks.active.
     """
     beta, active, n_active = blocks.beta, blocks.active, blocks.n_active
     values, costs, change = blocks.room[0], blocks.room[1], blocks.room[2]
@@ -106,7 +106,7 @@ def whole_pass(
         list_values(problem.data, problem.cost, i, desk.theta, values, costs)
         top, best, mean = values[0], 0, 0.0
         for k in range(n_outputs):
-            mean += beta[i, k] * values[k]  # the truth's value is zero
+            mean += beta[i, k] * values[k]  # as with alpha: the value of the truth is 0
             if values[k] > top:
                 top, best = values[k], k
         gap = max(weight * (top - mean), 0.0)
@@ -118,12 +118,13 @@ def whole_pass(
         curvature = weight * inv_lam_n * blocks.norms[i]
         blocks.linear[i] = 0.0
         if curvature <= 0.0:
-            for k in range(n_outputs):  # no features: the constant g decides alone
+            for k in range(n_outputs):  # without features, the output of largest g is best
                 beta[i, k] = (1.0 if k == best else 0.0) - (1.0 if k == truth else 0.0)
             blocks.linear[i] = costs[best]
             continue
         for k in range(n_outputs):
-            # Less the top, which moves tau alone: else beta drowns in v / A where A is small.
+            # Subtract top = max(v): it changes only tau, and keeps beta accurate when A (here
+            # `curvature`) is small.
             values[k] = beta[i, k] + (values[k] - top) / curvature
         tau = threshold(values, n_outputs, truth)
         for k in range(n_outputs):
@@ -159,7 +160,8 @@ def few_pass(
         i = order[visit]
         weight = problem.weight[i]
         n_few = n_active[i]
-        # Scores in the place of margin errors: the true output's is the same for all.
+        # Scores replace margin errors: they differ by the score of the true output, which is the
+        # same for all outputs and so changes only tau.
         few_scores(problem.data, i, active, n_few, w, values)
         top, mean, truth = -np.inf, 0.0, -1
         for a in range(n_few):
@@ -192,14 +194,14 @@ def few_pass(
 class SDCA(Solver):
     """Dual coordinate ascent over blocks, for structures whose outputs can be listed.
 
-    Under margin rescaling every block is solved exactly. Under other surrogates its outputs, none
-    of which has to be searched for, are made to agree by a few steps.
+    Under margin rescaling every block is solved exactly. Under other surrogates a few pairwise
+    steps bring the values of its planes together. All outputs are listed; none is searched for.
 
     Parameters
     ----------
     repeats : int
-        Most passes over the blocks still moving, with their active outputs, after each pass over
-        everything.
+        Largest number of passes over the moving blocks, with their active outputs alone, after
+        each pass over all blocks and outputs.
 
     Examples
     --------
@@ -221,8 +223,8 @@ class SDCA(Solver):
     def start(self, problem: Problem, w: np.ndarray | None = None) -> ListedState:
         """Start at w = 0, all mass on the true outputs.
 
-        Given weights say nothing of the dual, so that it takes as many passes as without them to
-        rise; but they are the first to be reported, and what is returned is no worse.
+        Weights ``w`` say nothing about the dual, which takes as many passes to rise as without
+        them. But w is the first iterate that is reported, so that the result is no worse than w.
         """
         state = new_state(problem)
         if w is not None:
@@ -238,7 +240,8 @@ class SDCA(Solver):
         moving = np.flatnonzero((state.gap > STILL * whole / n) & (state.n_active > 1))
         n_left = self.repeats
         while n_left > 0 and len(moving) > 0:
-            # Several sweeps a call where the blocks are few: a call costs some ten visits.
+            # Several sweeps per call where the blocks are few: the call itself costs about ten
+            # visits.
             n_sweeps = min(max(512 // len(moving), 1), 5, n_left)
             order = np.concatenate([rng.permutation(moving) for _ in range(n_sweeps)])
             rest = self._pass(problem, state, order, False, None)[0] / n_sweeps
@@ -261,7 +264,7 @@ class SDCA(Solver):
         whole: bool,
         mean: np.ndarray | None,
     ) -> tuple[float, np.ndarray | None]:
-        """Go over blocks, with all their outputs (``whole``) or the active ones alone."""
+        """Visit blocks, with all their outputs (``whole``) or the active ones alone."""
         function = planes_pass if state.has_planes else whole_pass if whole else few_pass
         run = problem.bind(function)
         inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
@@ -279,13 +282,13 @@ class SDCA(Solver):
         return run_strides(problem, call, len(order), state.w, mean)
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
-        """Return the mean of recent iterates and the last one: which is better varies."""
+        """Return the mean of recent iterates and the last one: either may be the better one."""
         state = cast(ListedState, state)
         last = (state.w, dual_value(problem, state))
         return [(state.w_mean, math.nan), last] if len(state.w_mean) else [last]
 
     def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
-        """Return how far D can be from what was computed, as far as can be told cheaply."""
+        """Return a cheap estimate of how far D can be from its computed value."""
         # As in `BlockFrankWolfe`, after some hundred sweeps.
         n_sums = 100.0 * math.sqrt(problem.n_examples)
         return problem.precision.of_dual(problem.length(state.w), dual, problem.lam, n_sums)
@@ -301,7 +304,7 @@ class SDCA(Solver):
         return dual, problem.precision.of_dual(problem.length(state.w), dual, problem.lam, n_sums)
 
     def adapt(self, problem: Problem, state: State, lam: float) -> None:
-        """Keep w where lam falls, by giving the truths more mass; keep the coefficients else."""
+        """Keep w if lam has fallen, by moving mass to the truths; else keep the coefficients."""
         state = cast(ListedState, state)
         share = min(problem.lam / lam, 1.0)
         state.beta *= share
@@ -310,5 +313,5 @@ class SDCA(Solver):
         state.gap[:] = np.inf
 
     def repair(self, problem: Problem, state: State) -> None:
-        """Let the coefficients of each block sum to 1, and w be the sum of blocks."""
+        """Make the coefficients of each block sum to 1 again, and compute w from them."""
         mend_state(problem, cast(ListedState, state))

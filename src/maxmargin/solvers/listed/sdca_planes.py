@@ -1,15 +1,15 @@
 """Dual coordinate ascent over lists of outputs, where psi has slopes other than 1.
 
 Every output k of example i has a plane offset_k + slope_k h_k below its psi, as in blocks/dual.py,
-but all are there from the start and none has to be searched for. Features are orthogonal and
+but all planes exist from the start and none has to be searched for. Features are orthogonal and
 equally long, so that with N_i = |phi(x_i, y)|^2
 
     <Psi_k, Psi_l> = N_i (1 + [k = l])    for k, l other than the truth, whose Psi is 0,
 
 and one Gram matrix serves all blocks. A visit looks at all outputs of an example, picks those that
-have mass or may get some, and lets these agree by pairwise steps; where psi is not affine in h,
-their planes are turned first. An output without mass has no plane to keep: its plane is the tangent
-at the h in hand.
+have mass or may get some, and brings the values of their planes together by pairwise steps; where
+psi is not affine in h, it turns their planes first. An output without mass keeps no plane: each
+visit takes the tangent of psi at the current h.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from maxmargin.core.contract import (
 )
 from maxmargin.solvers.blocks.steps import pairwise_steps, turned
 
-#: Outputs without mass are looked at if they would have some, were their h larger by this.
+#: An output without mass is looked at if it might get mass once its h grew by this much.
 NEAR = 0.3
 
-#: Most pairwise steps a visit.
+#: Largest number of pairwise steps per visit.
 MAX_STEPS = 10
 
 
 class Sheet(NamedTuple):
-    """Room for the outputs in hand, the truth first."""
+    """Scratch for the active outputs of one example; the truth comes first."""
 
-    gram: Any  # <Psi_a, Psi_b> where N is 1
+    gram: Any  # <Psi_a, Psi_b> / N_i
     alpha: Any
     slope: Any
     offset: Any
     h: Any
     value: Any
     change: Any
-    mass: Any  # alpha * slope before the visit; then what w gets of every phi
-    all_h: Any  # of every output, in their own order
+    mass: Any  # alpha * slope before the visit; then the multiple of each phi that is added to w
+    all_h: Any  # h of all outputs, output k at place k
     all_values: Any
 
 
 def sheet_for(n_outputs: int) -> Sheet:
     """Return room for the outputs of one example."""
-    # 1 + [a = b] for all a and b, out of one row of ones with a two in the middle. The truth is no
-    # exception: its slope is 0, and all inner products come times slopes.
+    # The matrix 1 + [a = b], made of one row of ones with a two in the middle. The truth needs no
+    # zeros: every inner product is multiplied by both slopes, and the slope of the truth is 0.
     row = np.ones(2 * n_outputs - 1)
     row[n_outputs - 1] = 2.0
     gram = sliding_window_view(row, n_outputs)[::-1]
@@ -64,7 +64,7 @@ def sheet_for(n_outputs: int) -> Sheet:
 
 @jitable
 def pick(problem: Any, i: int, bends: bool, w: Any, blocks: Any, sheet: Any, desk: Any) -> None:
-    """Let those outputs be active that have mass or may get some; write h of these to the sheet."""
+    """Choose the active outputs, which have mass or may get some; write their h to the sheet."""
     truth = blocks.truths[i]
     beta, active = blocks.beta, blocks.active
     n_outputs = beta.shape[1]
@@ -94,7 +94,10 @@ def pick(problem: Any, i: int, bends: bool, w: Any, blocks: Any, sheet: Any, des
 
 @jitable
 def load(problem: Any, i: int, bends: bool, blocks: Any, sheet: Any, y: Any) -> tuple[float, float]:
-    """Write the planes of the active outputs to the sheet; return the largest psi and the mean."""
+    """Write the planes of the active outputs to the sheet.
+
+    Returns the largest psi, and the mean of the planes' values under alpha.
+    """
     top = mean = 0.0
     for a in range(blocks.n_active[i]):
         k = blocks.active[i, a]
@@ -142,7 +145,10 @@ def bend(problem: Any, i: int, curvature: float, blocks: Any, sheet: Any, y: Any
 
 @jitable
 def store(problem: Any, i: int, factor: float, blocks: Any, sheet: Any, w: Any) -> None:
-    """Keep what a visit did to a block; leave active those outputs that may move soon."""
+    """Write the result of a visit from the sheet to block i, and update w.
+
+    Only outputs that have mass, or may get some soon, stay active.
+    """
     count, truth = blocks.n_active[i], blocks.truths[i]
     sheet.mass[0] = 0.0
     others = linear = 0.0
@@ -158,7 +164,8 @@ def store(problem: Any, i: int, factor: float, blocks: Any, sheet: Any, w: Any) 
         sheet.mass[a] -= alpha * sheet.slope[a]
         sheet.mass[0] -= sheet.mass[a]
         level = max(level, sheet.value[a])
-    # No crumb is left to a truth that has given all: it would be the next step's lowest plane.
+    # If the other outputs have all the mass, alpha of the truth is exactly 0 (beta = -1): with a
+    # rounding error left there, the truth would be the lowest active plane of the next step.
     blocks.beta[i, truth] = -others if others < 1.0 - 1e-14 else -1.0
     blocks.linear[i] = linear
     add_few(problem.data, i, blocks.active, count, sheet.mass, factor, w)
@@ -187,8 +194,9 @@ def planes_pass(
 ) -> float:
     """Improve the blocks order[first:last], one after the other; add their gaps to ``total``.
 
-    ``whole`` looks at all outputs of each, and notes which are active; without, these alone are
-    looked at, and the gap is that over them. ``bends`` where psi is not affine in h.
+    With ``whole`` a visit looks at all outputs, and writes the active ones to blocks.active.
+    Without it, a visit looks at the active outputs alone, and its gap is the gap over these.
+    ``bends`` says that psi is not affine in h.
     """
     for visit in range(first, last):
         i = order[visit]

@@ -73,7 +73,8 @@ class Perceptron(Solver):
 
     name: ClassVar[str] = "perceptron"
     state_class: ClassVar[type[State]] = PerceptronState
-    # It looks at no surrogate: another than the default would be passed over in silence.
+    # The perceptron ignores the surrogate, so it accepts only the default kind: another one would
+    # be ignored in silence.
     needs: ClassVar[frozenset[str]] = frozenset({"linear", "unit_slope"})
     minimizes: ClassVar[bool] = False
     is_online: ClassVar[bool] = True

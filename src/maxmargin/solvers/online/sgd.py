@@ -13,7 +13,7 @@ from maxmargin.core.contract import add_difference, find, potentials
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.contract import Progress, Solver, State
 
-#: Examples looked at for the length of the first step.
+#: Number of examples that the length of the first step is computed from.
 SAMPLE = 50
 
 
@@ -45,7 +45,7 @@ class SgdState(State):
 
     @property
     def w(self) -> np.ndarray:  # type: ignore[override]
-        """The last iterate, made anew at every call."""
+        """The last iterate, computed anew at every call."""
         t, t0, lam, _ = self.clock
         return self.total / (lam * (t + t0))
 
@@ -77,10 +77,10 @@ class SGD(Solver):
     Parameters
     ----------
     t0 : float >= 1, or None
-        Steps taken to have been made already: larger values make the first steps shorter. None
-        chooses it such that a first step is as long as would make up for the loss of an example,
-        mean loss / mean |d|^2 at the start (a sample of examples is looked at). Short of that,
-        with lam small, the first steps throw w far away and many passes are spent on coming back.
+        The number of steps that count as made already: larger values make the first steps shorter.
+        None chooses t0 so that a first step is just long enough to remove the loss of an example:
+        its length is mean loss / mean |d|^2 at the start, over a sample of examples. With a small
+        lam and a smaller t0, the first steps move w far away, and it takes many passes to return.
     average : bool
         Report the average of the iterates, w_t with weight t + 1, and the last one where that is
         better.
@@ -111,16 +111,16 @@ class SGD(Solver):
         return SgdState(first * (lam * t0), lag, np.array([0.0, t0, lam, 1.0 / (lam * t0)]))
 
     def _first_step(self, problem: Problem, w: np.ndarray) -> float:
-        """Return the t0 at which a first step makes up for the loss, on average over a sample."""
+        """Return the t0 at which a first step removes the loss, on average over a sample."""
         n, lam = problem.n_examples, problem.lam
-        # Evenly spread, since data often come sorted; fewer where a vector like w is long.
+        # The sample is evenly spread, since data often come sorted, and smaller where w is long.
         n_sample = max(1, min(n, SAMPLE, 10_000_000 // max(1, problem.n_weights)))
         sample = np.arange(n_sample) * n // n_sample
         no_lag, run = np.zeros(0), problem.bind(sgd_pass)
         losses = squares = 0.0
         for k in range(n_sample):
             total = w.copy()
-            # A clock at which total is w itself.
+            # With this clock, lam * (t + t0) is 1, so that total is w itself.
             clock = np.array([0.0, 1.0 / lam, lam, 0.0])
             losses += run(
                 problem.view, sample, k, k + 1, total, no_lag, clock, problem.desk()
@@ -153,7 +153,7 @@ class SGD(Solver):
         t, t0 = state.clock[:2]
         state.total *= problem.lam / lam
         state.lag[:] = 0.0
-        # t steps made already are t0 of a new count.
+        # The t steps made so far are part of t0 in the new count.
         state.clock[:] = [0.0, t + t0, problem.lam, 1.0 / (problem.lam * (t + t0))]
 
 

@@ -1,8 +1,8 @@
 """Values and arrays that come out of a file, each held against what it must be.
 
-Files come from anywhere, and compiled code checks no bounds. So nothing of a file is used as it
-stands: whoever reads it takes each value and array from here and says what it must be, in terms of
-sizes that were checked before. What is left over is refused as well.
+Files come from anywhere, and compiled code checks no bounds. So nothing in a file is used
+unchecked: the reader takes each value and array by `Fields` or `Arrays`, and says what it must be,
+in terms of sizes that were checked before. What nobody has taken is refused as well.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Fields:
         return ValueError(f"{self._where}[{name!r}] must be {wanted}, got {value!r:.80}")
 
     def take(self, name: str, default: Any = None) -> Any:
-        """Return a value that the caller checks; `default` where there may be none."""
+        """Return a value for the caller to check; if there is none, `default` unless it is None."""
         if name not in self._values and default is None:
             raise ValueError(f"{self._where} has no {name!r}")
         return self._values.pop(name, default)
@@ -88,7 +88,7 @@ class Fields:
         return float(value)
 
     def text(self, name: str, among: Collection[str]) -> str:
-        """Return one of some words."""
+        """Return a word, which must be one of ``among``."""
         value = self.take(name)
         if not isinstance(value, str) or value not in among:
             raise self.refuse(name, f"one of {', '.join(map(repr, among))}", value)
@@ -101,7 +101,7 @@ class Fields:
 
 
 class Arrays:
-    """Arrays by name, each taken once and held against the shape that its maker gives it.
+    """Arrays by name, each taken once and checked against the shape that the caller expects.
 
     Examples
     --------
@@ -178,9 +178,9 @@ _KINDS: dict[type, Any] = {bool: (bool, np.bool_), int: Integral, float: Real, s
 
 
 def check_options(cls: Any, options: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return arguments of a dataclass, refused where they are not of the types that it declares.
+    """Return arguments of a dataclass; refuse those that are not of the types that it declares.
 
-    Only numbers, text and truth values, each of them or None; the class checks the rest itself.
+    Only numbers, text and truth values, or None, are allowed; the class checks the rest itself.
 
     Examples
     --------

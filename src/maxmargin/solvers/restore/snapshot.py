@@ -1,10 +1,10 @@
 """A run taken up from a snapshot: everything in it is held against the problem before it runs.
 
-A snapshot may come from anywhere. Indices are rebuilt from sizes or checked, the state of the
-solver must be one that the solver could have left (restore_states.py), and what certifies is
-computed anew: the primal at the weights told, the dual of the state told. Where these agree with
-the snapshot but for rounding, its own digits are kept, so that the run ends to the last bit as it
-would have; where they do not, the snapshot is refused.
+A snapshot may come from anywhere. Indices are rebuilt from sizes or checked, and the state of the
+solver must be one that the solver could have left (states.py). The certificate is computed anew:
+the primal at the snapshot's weights, and the dual of its state. If these agree with the snapshot up
+to rounding, its own digits are kept, so that the run ends with the same bits as without the
+interruption. If they do not, the snapshot is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from maxmargin.solvers.result import STATUSES, Record, relative
 
 @dataclass
 class Restored:
-    """A snapshot that was found to be sound."""
+    """The contents of a snapshot that passed all checks."""
 
     state: State
     n_passes: int
@@ -48,12 +48,12 @@ class Restored:
 def restore(
     problem: Problem, solver: Solver, rng: np.random.Generator, tol: float, snapshot: Any
 ) -> Restored:
-    """Return what a snapshot holds, and let the problem's search remember what it remembered.
+    """Return what a snapshot holds, and restore what the problem's search remembered.
 
     Raises
     ------
     ValueError
-        For a snapshot of another run, and for one that no run leaves.
+        If the snapshot is of another run, or one that no run could have left.
     """
     name = repr(snapshot.source) if snapshot.source else "The checkpoint"
     with _naming(name):
@@ -78,7 +78,7 @@ def restore(
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Let every error be a ValueError that says what could not be taken up."""
+    """Turn every error in the block into a ValueError that says what could not be restored."""
     try:
         yield
     except KeyError as error:
@@ -90,7 +90,7 @@ def _naming(name: str) -> Iterator[None]:
 
 @contextmanager
 def _unseen(problem: Problem) -> Iterator[None]:
-    """Let the search forget, and the count of oracle calls stay, whatever is asked in the block."""
+    """Make the search forget before and after the block, and restore the count of oracle calls."""
     n_calls = problem.n_oracle_calls
     problem.forget()
     try:
@@ -159,7 +159,7 @@ def _tally(fields: Fields, n_passes: int) -> dict[str, Any]:
 
 
 def _rng_state(rng: np.random.Generator, state: Any) -> Any:
-    """Return the state of a generator, if one of the kind in hand takes it."""
+    """Return the state of a generator, if a generator of the kind of ``rng`` accepts it."""
     trial: Any = type(rng.bit_generator)()
     try:
         trial.state = state
@@ -170,7 +170,7 @@ def _rng_state(rng: np.random.Generator, state: Any) -> Any:
 
 
 def _audit(problem: Problem, solver: Solver, tol: float, found: Restored) -> None:
-    """Compute anew what certifies; refuse what does not agree."""
+    """Compute primal and dual anew; refuse a snapshot that does not agree with them."""
     tally = found.tally
     room = _audit_primal(problem, solver, found)
     proved = proved_dual(problem, solver, found.state)
@@ -180,7 +180,7 @@ def _audit(problem: Problem, solver: Solver, tol: float, found: Restored) -> Non
         message = f"its dual is {told:.9g}, but its state proves no more than {proved:.9g}"
         if not isinstance(found.state, OneSlackState):
             raise ValueError(message)
-        # It may have been proved by a plane that was forgotten since.
+        # The larger dual may have been proved by a plane that was forgotten since.
         warnings.warn(f"Of a checkpoint, {message}: going on from there.", stacklevel=2)
         tally["dual"] = found.state.lower = proved
         found.ended = ""
@@ -194,7 +194,7 @@ def _audit(problem: Problem, solver: Solver, tol: float, found: Restored) -> Non
 
 
 def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
-    """Hold the primal told against that of the weights told; return the room for rounding."""
+    """Check the snapshot's primal against its weights; return the tolerance for rounding."""
     told, excess = found.tally["primal"], found.tally["excess"]
     if found.best_w is None or not solver.minimizes:
         if told < math.inf:
@@ -202,7 +202,8 @@ def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
         return 0.0
     value, missing = solver.assess(problem, found.best_w)
     room = ROUNDING * (abs(value) + problem.lam * problem.inner(found.best_w, found.best_w))
-    # What a search only bounds goes by what it remembers: less may have been known now, or then.
+    # The bound of an inexact search depends on what it remembers, and it may remember less now than
+    # it did then, or more.
     is_too_low = told < value - missing - room
     is_off = max(missing, excess) == 0.0 and not abs(told - value) <= room
     if is_too_low or is_off:
@@ -219,7 +220,7 @@ def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
 
 
 def _memory(problem: Problem, arrays: Arrays) -> dict[str, np.ndarray]:
-    """Return the arrays that the search remembers, of its own shapes and types."""
+    """Return the arrays that the search remembers; their shapes and types must be its own."""
     own = problem.memory()
     found = {
         name: arrays.take(name, array.shape, array.dtype, *_limits(name, own, problem))
@@ -237,7 +238,7 @@ def _limits(name: str, own: dict[str, np.ndarray], problem: Problem) -> tuple[fl
 
 
 def _audit_memory(problem: Problem, memory: dict[str, np.ndarray]) -> None:
-    """Hold remembered outputs against their examples, and largest costs against the oracle."""
+    """Check remembered outputs against their examples, and largest costs against the oracle."""
     if not {"labels", "counts", "numbers"} <= memory.keys() or problem.truths.dtype == object:
         return
     data, n_cells = problem.view.data, len(problem.truths)

@@ -46,14 +46,14 @@ from maxmargin.solvers.online.perceptron import PerceptronState
 from maxmargin.solvers.online.sgd import SgdState
 from maxmargin.solvers.restore.checked import Arrays, check_array
 
-#: Share by which two ways to compute the same number may differ.
+#: Relative difference that is allowed between two ways to compute the same number.
 ROUNDING = 1e-7
-#: Steps of a pass that Python takes in about a second.
+#: Number of steps of a pass that plain Python makes in about a second.
 FEW = 5000
 
 
 def bound(problem: Problem, function: Callable, n_steps: int) -> Callable:
-    """Return a pass as the problem runs it, or as Python where that takes less than compiling."""
+    """Return a pass as the problem runs it, or in plain Python if that is faster than compiling."""
     return problem.bind(function) if n_steps > FEW else function
 
 
@@ -77,7 +77,7 @@ def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
     if isinstance(state, ListedState):
         return listed.dual_value(problem, state)
     if isinstance(state, OneSlackState):
-        # The coefficients at hand are a tenth of the gap sharp: solve the master to the end.
+        # The state's coefficients solve the master only to a tenth of the gap: solve it fully.
         trial = cast(Any, copy.deepcopy(state))
         trial.lower, trial.upper = -math.inf, math.inf
         if isinstance(trial, OneSlackRowsState):
@@ -88,7 +88,7 @@ def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
 
 
 def _vector(problem: Problem, arrays: Arrays, name: str, maybe: bool = False) -> np.ndarray:
-    """Take a vector as long as w, of finite length, or, where that may be, an empty one."""
+    """Take a vector as long as w, of finite norm; with ``maybe`` it may be empty instead."""
     array = arrays.take(name, (None,))
     if not (maybe and len(array) == 0):
         check_array(name, array, (problem.n_weights,))
@@ -143,7 +143,7 @@ def _check_blocks(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str,
 
 
 def _audit_blocks(problem: Problem, solver: Solver, state: State) -> None:
-    """Hold coefficients, outputs and planes against the problem, and w against their sum."""
+    """Check coefficients, outputs and planes against the problem, and w against their sum."""
     state = cast(BlockState, state)
     blocks, firsts = state.blocks, state.blocks.start[:-1]
     used = in_use(blocks)
@@ -172,7 +172,7 @@ def _audit_blocks(problem: Problem, solver: Solver, state: State) -> None:
 def _audit_outputs(
     problem: Problem, blocks: Blocks, used: np.ndarray, owners: np.ndarray, is_truth: np.ndarray
 ) -> None:
-    """Hold the outputs of all planes in use against their examples."""
+    """Check the outputs of all planes in use against their examples."""
     data, (at, lengths) = problem.view.data, blocks.spans[used].T
     sizes = problem.sizes[owners[used]]
     if not (at + lengths <= blocks.end[0]).all():
@@ -183,7 +183,8 @@ def _audit_outputs(
     true_cells = problem.truths[cells_of(own, truth_lengths(problem))]
     if not np.array_equal(blocks.outputs[cells_of(at[firsts], lengths[firsts])], true_cells):
         raise ValueError("the first output of a block must be the true one")
-    # Every output by itself, at the start of as many cells as it may have.
+    # Copy every output to a place of its own, with as many cells as an output of its example may
+    # have.
     places = np.cumsum(sizes) - sizes
     cells = problem.empty_outputs(int(sizes.sum()))
     cells[cells_of(places, lengths)] = blocks.outputs[cells_of(at, lengths)]
@@ -228,7 +229,7 @@ def below_psi(
     g: float,
     moved: float,
 ) -> bool:
-    """Tell whether offset + slope h is nowhere above psi(h + moved, g), but for rounding."""
+    """Tell whether offset + slope * h is nowhere above psi(h + moved, g), but for rounding."""
     top, tangent, _ = psi(surrogate, moved, g)
     room = rounding * (1.0 + abs(g) + abs(top) + abs(offset))
     if is_linear:
@@ -257,7 +258,7 @@ def _check_listed(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str,
 
 
 def _audit_listed(problem: Problem, solver: Solver, state: State) -> None:
-    """Hold coefficients, w and the linear part against what they are made of."""
+    """Check coefficients, w and the linear part against what they are computed from."""
     state = cast(ListedState, state)
     mended = ListedState(state.w.copy(), state.beta.copy(), state.slope.copy(), state.offset.copy())
     parts, n_cells = listed.blocks_of(problem, mended), mended.beta.size
@@ -268,7 +269,7 @@ def _audit_listed(problem: Problem, solver: Solver, state: State) -> None:
     bound(problem, listed.sum_listed, n_cells)(problem.view, factor, parts, mended.w)
     if not np.allclose(state.beta, mended.beta, rtol=ROUNDING, atol=ROUNDING):
         raise ValueError("array 'beta' has coefficients that are below 0 or do not sum to 1")
-    # Turned as far as they go, planes are no lower than those told.
+    # The offsets that belong to the slopes are the largest possible: the state's are no larger.
     room = ROUNDING * (1.0 + np.abs(mended.linear))
     if not (state.linear <= mended.linear + room).all():
         raise ValueError("array 'linear' is above what the losses of the outputs allow")
@@ -331,10 +332,10 @@ def _check_planes_rows(problem: Problem, solver: Solver, arrays: Arrays) -> dict
 
 
 def _audit_cuts(problem: Problem, solver: Solver, state: State) -> None:
-    """Hold planes against the risk where it is known, and their products against themselves.
+    """Check planes against the risk where it is known, and their Gram matrix against the planes.
 
-    A plane is a mean over all examples, and no file can tell of which outputs. At the weights at
-    hand it must not be above the risk.
+    A plane is a mean over all examples, and a file does not say of which outputs. But at the
+    weights of the state no plane may be above the risk.
     """
     state = cast(OneSlackState, state)
     m = len(state.offset)
