@@ -74,7 +74,7 @@ def implements_each(
 def label_gains(cost, i, j, truth):
     """Return what label j of example i adds to `shift` and to a `SwitchCost` when it is on.
 
-    Both are negative for a label that is on in the truth. ``truth`` is 0 or 1.
+    ``truth`` is 0 or 1. If it is 1, the signs are reversed: the label on is right, off is wrong.
     """
     sign = -cost.scale[i] if truth == 1 else cost.scale[i]
     added = sign * cost.shift[j, truth] if cost.shift.shape[0] > 0 else 0.0
@@ -173,7 +173,7 @@ def cost_range(cost, data, i):
 
 @implements(cost_range, SwitchCost)
 def _range_of_sums(cost, data, i):
-    """Add up the prices and shifts of all known labels; the next output has one label less."""
+    """Add up all prices and all shifts of known labels; the least step is the smallest price."""
     total = shifts = 0.0
     least = np.inf
     for j in range(data.n_labels):
@@ -195,7 +195,7 @@ def _range_of_whole(cost, data, i):
 
 @implements(cost_range, F1Cost)
 def _range_of_f1(cost, data, i):
-    """Costs are fractions whose denominators are at most 2 m: see how close two can be."""
+    """Costs are fractions with denominators up to 2 m: two of them differ by 1/(4 m^2) or more."""
     return cost.price[i] / (4.0 * data.n_labels * data.n_labels), cost.price[i], 0.0
 
 
