@@ -37,7 +37,7 @@ COSTS: dict[str, type[Cost]] = {
     "precision_at_k": PrecisionAtK,
 }
 
-#: What surrogates that have criteria of their own take in place of a cost, by the name of these.
+#: Some surrogates have criteria of their own: by name, what they take in the place of a cost.
 CRITERIA = {"micro_f1": micro_f1_criteria}
 
 __all__ = [

@@ -12,8 +12,8 @@ from maxmargin.core.contract import TrueParts, found_costs, largest_costs, true_
 #: The K classes or m labels of a structure.
 Names = Sequence[Any] | np.ndarray
 
-#: Kinds of parts, what is made of them, and the methods of a cost that price them, the first that
-#: it has. A kind that comes later is a line here.
+#: For each kind of parts: what outputs are made of it, and the methods of a cost that can price it.
+#: The first of these methods that a cost has is called. A new kind of parts is one line here.
 PRICED: dict[str, tuple[str, tuple[str, ...]]] = {
     "positions": ("classes and sequences", ("positions", "whole")),
     "switches": ("label sets", ("switches", "whole")),
@@ -118,13 +118,13 @@ def fitting_costs(kind: str) -> list[str]:
     >>> fitting_costs("switches")
     ['hamming', 'zero_one', 'class_weighted', 'f1']
     """
-    from maxmargin.costs import COSTS  # which is made of costs
+    from maxmargin.costs import COSTS  # here, because that module imports this one
 
     return [name for name, cost in COSTS.items() if cost.prices(kind)]
 
 
 def check_priced(cost: Any, kind: str) -> None:
-    """Refuse a cost that has no prices for a kind of parts; say which have."""
+    """Refuse a cost that has no prices for a kind of parts; name the costs that have."""
     if kind not in PRICED:
         raise ValueError(f"kind must be one of {', '.join(PRICED)}; got {kind!r}.")
     if not cost.prices(kind):

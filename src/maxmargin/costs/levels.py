@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-#: A step may be this share of the smallest price, for prices such as 2 and 3.
+#: The smallest step, as a share of the smallest price: of the prices 2 and 3 the step is 1.
 FINEST = 12
 
 

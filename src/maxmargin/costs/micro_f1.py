@@ -35,8 +35,8 @@ def _criteria(parts: TrueParts) -> SwitchCost:
 def micro_f1_criteria(surrogate: Any, data: Any, tables: Any) -> SwitchCost:
     """Return the same, in place of tables that it stands for; refuse others.
 
-    The criteria count wrong labels by themselves, so there is nothing for a cost to say but 1 each,
-    or 1 - F1: others would be passed over in silence.
+    The criteria count wrong labels by themselves and do not read the cost. So only costs that they
+    can stand for are accepted: 1 for each wrong label, or 1 - F1.
     """
     parts = true_parts(data)
     if parts.kind != "switches":

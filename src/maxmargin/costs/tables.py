@@ -45,7 +45,7 @@ class F1Cost(NamedTuple):
 
 
 def free_cost(n_examples: int, n_labels: int) -> PartCost:
-    """Return the cost that weighs nothing, for examples of ``n_labels`` labels."""
+    """Return a cost that is 0 for all outputs, for examples of ``n_labels`` labels."""
     return PartCost(np.zeros((n_labels, n_labels)), np.zeros(n_examples))
 
 
@@ -85,7 +85,7 @@ def _found_of_whole(cost, lengths, states, found):
 
 
 def _of_truth(table, states):
-    """Return what a table has for each switch in its true state, 0 where that is not known."""
+    """Return table[j, truth_j] for each switch j, 0 where its true state is not known."""
     known = states >= 0
     switch = np.arange(len(states)) % len(table)
     return np.where(known, table[switch, np.where(known, states, 0)], 0.0)
@@ -93,7 +93,7 @@ def _of_truth(table, states):
 
 @implements(largest_costs, SwitchCost)
 def _largest_of_switches(cost, lengths, states):
-    # What a shift adds to h counts as a cost does.
+    # The shift is part of h, so it adds to the largest loss as a cost does.
     table = np.maximum(cost.price, cost.shift) if len(cost.shift) else cost.price
     return cost.scale * _sums(lengths, _of_truth(table, states))
 

@@ -17,22 +17,23 @@ from maxmargin.training.settings import (
 )
 from maxmargin.training.task import Task
 
-#: Best first. Planes of all examples together say more where examples are few and long. Exact steps
-#: over all outputs are fastest where these can be listed. Block steps need a convex loss, NSlack
-#: also knows the slack of each example, and SGD needs nothing.
+#: The solvers that "auto" tries, best first. OneSlack, with planes over all examples together, is
+#: best where examples are few and long. SDCA, with exact steps over all outputs, is fastest where
+#: outputs can be listed. BlockFrankWolfe needs a convex loss, NSlack also knows the slack of each
+#: example, and SGD needs nothing.
 LONG_EXAMPLES = (OneSlack(inwards=True),)
 ANY_EXAMPLES = (SDCA(), BlockFrankWolfe(), NSlack(), SGD())
 
 
 def is_automatic(solver: Any) -> bool:
-    """Tell whether the choice is left to us."""
+    """Tell whether the parameter `solver` is "auto"."""
     return isinstance(solver, str) and solver == "auto"
 
 
 def automatic_solver(estimator: Any, offered: frozenset[str] = frozenset()) -> Solver:
     """Return the solver that "auto" stands for: the first that fits what is to be learnt.
 
-    ``offered`` is what the data offer, of which nothing is known before they are.
+    ``offered`` is what the data offer; None before the data are known.
 
     ===========================================  ==========================
     rankings                                     ``OneSlack(inwards=True)``

@@ -21,7 +21,7 @@ FREE = frozenset({"max_iter", "time_budget", "n_jobs", "verbose", "warm_start"})
 
 
 class Watch(NamedTuple):
-    """Who looks at a run while it goes: held-out examples, and how long they may not get better."""
+    """What may stop a run by its scores: the held-out examples, and the patience."""
 
     eval_set: Request | None = None
     patience: int | None = None
@@ -34,9 +34,9 @@ class Checkpoint:
     """A callback that writes the run to a file, for ``fit(X, y, resume=path)``.
 
     It is written every so many passes, and once more when the run is over: because it converged, at
-    a limit (`max_iter`, `time_budget`, `patience`), or by Ctrl-C. A pass that is cut short is not
-    in it: a resumed run makes that pass whole. For this the state is copied after each pass that
-    is not written.
+    a limit (`max_iter`, `time_budget`, `patience`), or by Ctrl-C. The file always holds the state
+    after a whole pass: a pass that was interrupted is not in it, and a resumed run repeats it. For
+    this the state is copied after each pass that is not written.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class _Writer:
         self._path = path
         self._every = every
         self._owner = owner
-        #: The run after its last pass, where that is not in the file.
+        #: A copy of the run after its last whole pass; None if that is in the file.
         self._unwritten: Snapshot | None = None
 
     def __call__(self, event: Iteration) -> None:
@@ -92,7 +92,7 @@ class _Writer:
         if event.record.pass_ % self._every == 0:
             self._write(snapshot)
         else:
-            # The next pass works on these arrays, and may be cut short.
+            # Copy: the next pass changes these arrays, and may be interrupted.
             arrays = {name: array.copy() for name, array in snapshot.arrays.items()}
             self._unwritten = Snapshot(snapshot.meta, arrays)
 
@@ -162,7 +162,7 @@ def read_checkpoint(
 
 
 def _differ(a: Any, b: Any) -> bool:
-    # A generator moves on while a run draws from it; the checkpoint has its state.
+    # Leave generators out: a run changes their state, which the checkpoint holds.
     if isinstance(a, dict) and isinstance(b, dict) and "rng_state" in a and "rng_state" in b:
         return False
     return digest(_plain(a)) != digest(_plain(b))
@@ -176,7 +176,7 @@ def _eval_digest(estimator: Any, eval_set: Request | None) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value such that equal ones have equal hashes: 1 and 1.0, arrays and lists."""
+    """Return a value in one form for all that is equal: 1 and 1.0, arrays and lists."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):

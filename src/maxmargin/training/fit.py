@@ -71,10 +71,10 @@ def fit(
 
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was if what follows fails.
+    """Restore an estimator as it was if the block fails.
 
-    Else a fit that fails could leave classes or features that do not fit the weights, and compiled
-    code, which checks no bounds, would read past their end.
+    Otherwise a fit that fails could leave classes or features that do not match the weights, and
+    compiled code, which checks no bounds, would read past the end of an array.
     """
     before = estimator.__dict__.copy()
     try:

@@ -26,7 +26,7 @@ def is_online(estimator: Any) -> bool:
     solver = resolve_solver(estimator._named_solver())
     if not solver.is_online:
         online = [name for name, cls in SOLVERS.items() if cls.is_online]
-        # What "auto" stands for is settled once data are known, but none of it is online here.
+        # What "auto" stands for is decided when data are known, but it is never an online solver.
         name = estimator.solver if isinstance(estimator.solver, str) else solver.name
         raise AttributeError(
             f"{type(estimator).__name__} has no partial_fit with solver {name!r}, which is "
@@ -73,7 +73,7 @@ def batch_lam(estimator: Any, solver: Solver, lam: float | None, n_total: int | 
             f"solver {solver.name!r} needs the regularisation: give partial_fit lam, or n_total, "
             "the number of examples there will be in all."
         )
-    return 1.0  # read by nobody
+    return 1.0  # nobody reads it
 
 
 def check_classes(estimator: Any, classes: Iterable[Any] | None, is_first: bool) -> None:
@@ -151,7 +151,7 @@ class OnlineRun:
         n = 1 if before is None else before.n_iter + 1
         check_finite(w, self.solver.name, n)
         history = [*history, Record(n, nan, nan, nan, n_calls, seconds)]
-        # "max_iter": the one pass that was asked for is over.
+        # The status is "max_iter", because one pass was asked for and it is over.
         self.result = Result(
             w, nan, nan, nan, "max_iter", n, n_calls, seconds, history, self.solver.name
         )

@@ -30,8 +30,9 @@ from maxmargin.training.settings import check_C, check_callbacks, check_settings
 class PathResult:
     """Fits along C, in increasing order of C.
 
-    A path that was interrupted (Ctrl-C, or a callback that returned True) ends with the fit that
-    was, and is not scored; one interrupted in a fold has the scores of the folds before.
+    If a fit of the path is interrupted (Ctrl-C, or a callback that returned True), the path ends
+    with that fit and is not scored. If a fit in a fold is interrupted, `scores` has the folds
+    before it.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class PathResult:
 
     @property
     def best_index(self) -> int | None:
-        """Place of the best mean score; of equals the smallest C."""
+        """Index of the best mean score; of equal scores that of the smallest C."""
         return None if self.scores is None else int(np.argmax(self.scores.mean(axis=1)))
 
     @property
@@ -136,16 +137,16 @@ def _is_interrupted(fitted: list[Any]) -> bool:
 
 
 def _knowing_all_labels(estimator: Any, fitted: Any) -> Any:
-    """Return the estimator for folds, whose training parts may lack a label that others have."""
+    """Return the estimator for folds; it names all classes, since a fold may lack some."""
     if getattr(estimator, "classes", fitted) is not None:  # named already, or no such parameter
         return estimator
     return clone(estimator).set_params(classes=fitted.classes_)
 
 
 def fit_along(estimator: Any, request: Request, Cs: np.ndarray, callbacks: Any) -> list[Any]:
-    """Return one fitted estimator a C, each started from the dual of the one before.
+    """Return one fitted estimator per C, each started from the dual of the one before.
 
-    The first that is interrupted is the last.
+    The list ends with the first fit that was interrupted.
     """
     worker = clone(estimator)
     settings = check_settings(worker)

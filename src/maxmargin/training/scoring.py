@@ -20,9 +20,9 @@ from maxmargin.solvers import Result
 
 Score = Callable[[np.ndarray], float]
 
-#: How errors about held-out examples begin, which are else as those about X and Y.
+#: How errors about held-out examples begin; the rest reads as in errors about X and Y.
 ABOUT_EVAL_SET = "eval_set: "
-#: Functions of `maxmargin.metrics` that are smaller where predictions are better.
+#: Functions of `maxmargin.metrics` of which smaller is better.
 _ERRORS = frozenset({"hamming_error", "hamming_loss", "sequence_error"})
 _CAPITALS = {"f1": "F1", "auc": "AUC", "ndcg": "NDCG"}
 
@@ -57,6 +57,7 @@ def eval_measure(estimator: Any, eval_set: Request | None) -> Measure:
         found: Any = measure_for(estimator, eval_set)
 
     def named_score(w: np.ndarray) -> float:
+        """Return the score; errors say that they are about `eval_set`."""
         with _about_eval_set():
             return float(found.score(w))
 
@@ -134,9 +135,10 @@ def by_prediction(estimator: Any, metric: Callable[..., Any], request: Request) 
 
 def _by_scorer(estimator: Any, scorer: Any, name: str, request: Request) -> Score:
     """Return the function w -> scorer(estimator with weights w, X, y)."""
-    estimator._encode_inputs(request)  # what is wrong with X is said now, not after a pass
+    estimator._encode_inputs(request)  # so that errors about X come now, not after a pass
 
     def score(w: np.ndarray) -> float:
+        """Return what the scorer says at weights w."""
         found = _apply(scorer, _with_weights(estimator, w), request)
         if not isinstance(found, (int, float, np.number)) or math.isnan(found):
             raise ValueError(f"scoring={name} must return a number, got {found!r}.")
@@ -149,7 +151,7 @@ def _apply(scorer: Any, estimator: Any, request: Request) -> Any:
     """Return what a scorer of scikit-learn's form says of an estimator, told what is beside X."""
     beside = request.beside
     if beside and getattr(scorer, "_response_method", None) == "predict":
-        # scikit-learn's own, which pass nothing on, look at true outputs and predictions alone.
+        # Scorers of scikit-learn take only X and y; they read true outputs and predictions.
         guess = estimator.predict(request.X, **beside)
         return scorer._sign * scorer._score_func(request.y, guess, **scorer._kwargs)
     return scorer(estimator, request.X, request.y, **beside)
@@ -162,6 +164,6 @@ def _with_weights(estimator: Any, w: np.ndarray) -> Any:
 
 
 def scoring_name(scoring: Any) -> str:
-    """Return how a callable is called: a function's name, or what a scorer goes by."""
+    """Return the name of a callable: that of the function, or that of the scorer."""
     inner = getattr(scoring, "_score_func", scoring)
     return str(getattr(inner, "__name__", type(inner).__name__))

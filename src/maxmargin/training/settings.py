@@ -90,7 +90,7 @@ def resolve_solver(value: Any) -> Solver:
     return resolve("solver", value, SOLVERS, "advance")
 
 
-#: Outside these 1/(C n), or what is multiplied with it, is no number to work with.
+#: The least and the largest C: beyond them 1/(C n), or a product with it, may overflow.
 SMALLEST_C, LARGEST_C = 1e-100, 1e100
 
 
@@ -114,7 +114,7 @@ def check_C(C: Any, name: str = "C") -> float:
 
 
 def check_random_state(random_state: Any) -> None:
-    """Refuse what is no source of randomness, drawing nothing from what is."""
+    """Refuse a `random_state` that is no source of randomness; draw nothing from it."""
     if random_state is None or isinstance(
         random_state, (np.random.Generator, np.random.RandomState)
     ):
@@ -181,7 +181,7 @@ def check_settings(estimator: Any) -> Settings:
 
 
 def check_patience(patience: Any, eval_set: Any) -> None:
-    """Refuse a patience that is no number of passes, or has nothing to look at."""
+    """Refuse a patience that is no number of passes, or comes without `eval_set`."""
     if patience is None:
         return
     check_number("patience", patience, 1, closed=True, integer=True)
@@ -201,7 +201,7 @@ MOST_JOBS = 65536
 
 
 def n_threads(n_jobs: Any) -> int:
-    """Return the number of threads that n_jobs stands for (None: 1, -1: one a core)."""
+    """Return the number of threads that n_jobs stands for (None: 1, -1: one per core)."""
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, Integral) or not 1 <= abs(int(n_jobs)) <= MOST_JOBS:
@@ -228,7 +228,7 @@ def check_fit_together(
 ) -> None:
     """Refuse a solver whose needs are not met; say which solvers would do.
 
-    Without data only what the surrogate must have is looked at.
+    If no data are given, only the needs that a surrogate meets are checked.
 
     Examples
     --------
@@ -260,18 +260,18 @@ def lacking_needs(
     ``offered`` is what the data have; None, before they are known, stands for all.
     """
     met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
-    met.add("euclidean")  # estimators have no other norm; `run` looks at that of a problem
+    met.add("euclidean")  # estimators have no other norm; `run` checks that of a problem
     known = solver.needs & _FLAGS.keys() if offered is None else solver.needs - offered
     return sorted(known - met)
 
 
 def knows_enough(solver: Solver, search: Search | str) -> bool:
-    """Tell whether a solver can tell a search the slacks that it asks for, if it asks."""
+    """Tell whether a search needs no slacks, or the solver knows them."""
     return isinstance(search, str) or not search.needs_slack or solver.knows_slack
 
 
 def check_slack_known(search: Search | str, solver: Solver) -> None:
-    """Refuse a search that looks for what is worse than a known slack where nobody knows one.
+    """Refuse a search that needs the slack of each example, if the solver does not know it.
 
     Examples
     --------

@@ -9,13 +9,17 @@ difficult. Then w and b minimise
 
 the maximum over rankings y of the difficult samples of query q alone (Mohapatra 2021, (3.15)).
 
-What the source leaves open is settled so. The bias is a constant feature, regularised with the
-others, and no ranking sees it. Fixed at b0 it would tie w to the scale of w0; free of charge it
-would let the rows go where all easy samples are of one kind. And (w0, b0) meets all rows, so there
-is a solution. In the SVM both kinds weigh the same in each query, as they do in phi: else, with few
-relevant samples, all others would be easy. Its C is that of the ranking. It stops at a gap of 5%,
-so that samples with a margin near 1 are easy or not by the order in which the rows come: two orders
-may have somewhat different second stages, each with a certificate of its own.
+The source leaves some points open. Here they are decided as follows.
+
+- The bias b is the weight of a constant feature. It is regularised as the other weights are, and
+  rankings do not depend on it. If b were fixed at b0, w would be tied to the scale of w0. If b were
+  not regularised, b alone could meet all constraints where all easy samples are of one kind.
+- (w0, b0) meets all constraints, so there is a solution.
+- In the SVM both kinds of samples weigh the same in each query, as they do in phi. Otherwise, with
+  few relevant samples, all other samples would be easy.
+- The C of the SVM is that of the ranking. The SVM stops at a gap of 5%, so whether a sample with a
+  margin near 1 is easy depends on the order of the rows. Two orders may have somewhat different
+  second stages, each with a certificate of its own.
 """
 
 from __future__ import annotations
@@ -41,8 +45,8 @@ from maxmargin.surrogates import MarginRescaling
 from maxmargin.training.settings import Settings
 from maxmargin.training.task import Task
 
-#: How far the SVM is trained. It only tells which samples are easy, and meets their rows however
-#: far it came: whether it reached the gap is no news.
+#: How far the SVM is trained. It only tells which samples are easy, and it meets their constraints
+#: wherever it stops. So there is no warning if it does not reach the gap.
 SVM_TOL, SVM_PASSES = 0.05, 30
 
 
@@ -78,7 +82,7 @@ def in_two_stages(
 ) -> tuple[Settings, Task, int]:
     """Return settings and task of the second stage, and how many samples are easy.
 
-    No easy sample: what was given, which is then the exact problem.
+    Without an easy sample these are the settings and the task given: the exact problem.
     """
     reduced, rows = reduce_task(task, C, easy_fraction, settings.n_jobs)
     if rows is None:
@@ -92,7 +96,7 @@ def reduce_task(
 ) -> tuple[Task, HardRows | None]:
     """Return the task of the second stage, and the easy samples, which are held on their side.
 
-    No easy sample: the task given, and None.
+    Without an easy sample these are the task given, and None.
     """
     data: RankingData = task.data
     samples = _Samples.of(data)
@@ -107,8 +111,8 @@ def reduce_task(
     is_left = np.ones(len(samples.row), dtype=bool)
     is_left[easy] = False
     n_left = np.bincount(samples.query[is_left], minlength=task.n_examples)
-    # A query is made of some sample: of one that is all easy the first stays, which costs nothing
-    # where there is no other to rank it against.
+    # A query needs at least one sample. If all samples of a query are easy, the first one stays: it
+    # costs nothing, since there is no other to rank it against.
     starts = np.flatnonzero(np.diff(samples.query, prepend=-1))
     is_left[starts[n_left == 0]] = True
     left = np.flatnonzero(is_left)
@@ -133,6 +137,7 @@ class _Samples(NamedTuple):
 
     @classmethod
     def of(cls, data: RankingData) -> _Samples:
+        """Return the samples of the examples of rankings."""
         query = np.repeat(np.arange(len(data.sizes)), data.sizes)
         place = np.arange(len(query)) - np.repeat(np.cumsum(data.sizes) - data.sizes, data.sizes)
         sign = np.where(place < data.n_relevant[query], 1.0, -1.0)
@@ -154,7 +159,8 @@ def _classify(
     classes = multiclass_data(rows, is_relevant.astype(np.int32), 2, bias=True)
     cost = tabulate(ZeroOne(), classes, (0, 1))
     task = Task(classes, cost, n_samples, 0.5 * weight[samples.query] / counts)
-    # Two classes have a vector each, opposite at the optimum: half the norm, so half the C.
+    # The multiclass SVM has one vector per class, w/2 and -w/2 at the optimum. Their squared norms
+    # add up to half of |w|^2, so C is halved too.
     problem = task.problem(MarginRescaling(), lam_from_C(0.5 * C, n_samples), n_jobs)
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
@@ -165,6 +171,6 @@ def _classify(
 
 
 def _take(matrix: Any, rows: np.ndarray) -> Any:
-    """Return some rows; the matrix itself, not a copy, where these are all of them."""
+    """Return the rows chosen; if these are all rows, the matrix itself and no copy."""
     n_rows = matrix.shape[0]
     return matrix if np.array_equal(rows, np.arange(n_rows)) else matrix[rows]

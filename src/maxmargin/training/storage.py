@@ -35,8 +35,8 @@ def param_to_state(name: str, value: Any) -> Any:
     """Return a parameter as a model file can hold it.
 
     Costs, surrogates, searches and solvers are held by registered name and parameters. A callable
-    `scoring` is code, which a model file never holds: it is left out, but for its name, by which
-    checkpoints are told apart.
+    `scoring` is code, which a model file never holds: only its name is kept, by which checkpoints
+    are told apart.
     """
     if name == "scoring" and callable(value):
         return {"callable": scoring_name(value)}
@@ -58,7 +58,7 @@ def param_from_state(name: str, value: Any) -> Any:
     if name == "random_state" and isinstance(value, dict):
         return restore_rng(Fields(value, name).take("rng_state"))
     if name == "scoring" and isinstance(value, dict):
-        return None  # a callable, of which a file holds the name alone
+        return None  # it was a callable, of which a file holds only the name
     if name not in REGISTRIES or not isinstance(value, dict):
         return value
     key, options = named_object(name, value)
@@ -104,7 +104,7 @@ def with_params(cls: Any, params: Any) -> Any:
 
 
 def left_out(estimator: Any) -> dict[str, str]:
-    """Return what of a fitted estimator no model file holds, and what that means.
+    """Return what of a fitted estimator a model file leaves out, and what follows from that.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def restore_features(estimator: Any, fields: Fields) -> None:
 def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return (meta, arrays) of a fitted estimator.
 
-    Refused where `from_state` would refuse it: a parameter that was set to nonsense after `fit`.
+    Raises an error where `from_state` would: if a parameter was set to a wrong value after `fit`.
     """
     check_settings(estimator)
     result = {name: value for name, value in vars(estimator.result_).items() if name != "w"}

@@ -13,15 +13,15 @@ import numpy as np
 from maxmargin.core.problem import Problem
 from maxmargin.solvers import Solver, State
 
-#: Where a run goes on, and weights to make use of where that is None.
+#: The state at which a run goes on; and weights to begin with, if there is no such state.
 Recalled: TypeAlias = "tuple[State | None, np.ndarray | None]"
 
 
 def fingerprint(problem: Problem, given: tuple[Any, ...] = ()) -> str:
     """Return a hash of all that a dual depends on: data, cost, surrogate and weights, not lam.
 
-    Of the search its kind, not what it remembers, which changes from pass to pass. ``given`` is
-    what a solver has besides (`Solver.given`).
+    Of the search only its kind is hashed: what it remembers changes from pass to pass. ``given`` is
+    what the solver was given besides the problem (`Solver.given`).
 
     Examples
     --------
@@ -57,13 +57,13 @@ def _feed(hasher: Any, value: Any) -> None:
 
 
 class Start(NamedTuple):
-    """What a fit is known by to the next one; taken before the run."""
+    """What identifies a fit, so that the next one can tell whether it is the same problem."""
 
     fingerprint: str
     layout: Any
     solver: Solver
     lam: float
-    #: What each weight is multiplied with to hold for the features as they came; None: all with 1.
+    #: The factor of each weight that makes it fit the features as the user gave them; None: all 1.
     units: np.ndarray | None = None
 
     @classmethod
@@ -112,7 +112,7 @@ def recall(memory: Memory | None, start: Start, problem: Problem) -> Recalled:
 
 
 def _in_units(w: np.ndarray, old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray:
-    """Return weights that give the features as they came the same scores, in the new units."""
+    """Return the weights in the new units: scores of the features as given stay the same."""
     if old is None or new is None:
         return w
     with np.errstate(over="ignore", invalid="ignore"):

@@ -23,7 +23,7 @@ class AUC(RankingBase):
 
     @property
     def measure(self) -> str:
-        """The name of the measure that it is 1 less."""
+        """The name of the measure: the cost is 1 - measure."""
         return "auc"
 
     def rule(self, shapes: Iterable[tuple[int, int]] = ()) -> RankingRule:

@@ -25,14 +25,15 @@ class RankingBase(Cost):
 
     @property
     def measure(self) -> str | None:
-        """The name of the measure that it is 1 less, as `scoring` has it."""
+        """The name of the measure, as `scoring` has it: the cost is 1 - measure."""
         return None
 
     def rule(self, shapes: Iterable[tuple[int, int]]) -> RankingRule:
         """Return the cost as compiled code reads it.
 
         shapes : the numbers (P, N) of relevant and irrelevant samples of the queries
-            Tables are made for the largest, and what normalises a query is looked up in them.
+            The tables are as large as the largest query needs; the others look up their own
+            normalisation in them.
         """
         raise NotImplementedError
 
@@ -62,14 +63,14 @@ class RankingBase(Cost):
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return grades from which samples may count as relevant, and what each of them weighs.
 
-        The cost of a ranking of graded samples is the sum, with these weights, of its costs where
-        samples are relevant from each of the grades on. Costs of relevance alone have one grade,
-        the least that is ``relevant``.
+        For each of these grades the samples of at least this grade count as relevant, which gives
+        one cost per grade. The cost of a graded ranking is their weighted sum. A cost that looks
+        only at relevance has one grade: the least that is ``relevant``.
         """
         return np.array([relevant]), np.ones(1)
 
     def tells_apart(self, n_relevant: np.ndarray, n: int) -> np.ndarray:
-        """Tell whether rankings of n samples, so many of them relevant, differ in their cost."""
+        """Tell whether the cost depends on the ranking, given how many samples are relevant."""
         return (n_relevant > 0) & (n_relevant < n)
 
     def parameters(self) -> dict[str, Any]:
@@ -78,7 +79,7 @@ class RankingBase(Cost):
 
 
 def check_grades(grades: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return grades as numbers; refuse what is none."""
+    """Return grades as an array of numbers; refuse anything else."""
     array = np.asarray(grades, dtype=np.float64)
     if array.ndim != 1:
         raise ValueError(f"grades must have one dimension, got an array of shape {array.shape}.")
@@ -90,7 +91,7 @@ def check_grades(grades: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def check_order(order: npt.ArrayLike, n: int) -> np.ndarray:
-    """Return a ranking of n samples; refuse what is none."""
+    """Return a ranking, the numbers 0 .. n - 1 in some order; refuse anything else."""
     array = np.asarray(order)
     if array.shape != (n,) or not np.array_equal(np.sort(array), np.arange(n)):
         raise ValueError(f"order must hold each of the {n} samples once, the first on top.")
@@ -98,7 +99,7 @@ def check_order(order: npt.ArrayLike, n: int) -> np.ndarray:
 
 
 def check_k(cost: Any) -> int:
-    """Return the number of places k of a cost; refuse what is none."""
+    """Return the number of places k of a cost; refuse anything but a whole number >= 1."""
     name = type(cost).__name__
     try:
         k = operator.index(cost.k)

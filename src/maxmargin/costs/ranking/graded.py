@@ -13,22 +13,22 @@ __all__ = ["GradedBase", "check_gain", "graded_weights"]
 
 #: What a grade is worth.
 GAINS = ("exponential", "linear")
-#: The largest grade whose exponential gain, times the documents of a query, is a number.
+#: The largest grade: beyond it, the sum of the exponential gains of a query may overflow.
 MOST_EXPONENTIAL = 1000.0
 
 
 class GradedBase(RankingBase):
-    """A cost of gains, which are discounted by the place."""
+    """A cost made of gains of samples, each times a discount that depends on its place."""
 
     gain: str
 
     @property
     def measure(self) -> str | None:
-        """The name of the measure that it is 1 less, or that it bounds."""
+        """The name of the measure: the cost is 1 - measure, or a bound of that."""
         return "ndcg"
 
     def discounts(self, n: int) -> np.ndarray:
-        """Return what a gain at each of n places is multiplied by."""
+        """Return the discounts of n places, by which gains are multiplied."""
         return np.asarray(1.0 / np.log2(np.arange(2, n + 2)))
 
     def value(self, relevant: npt.ArrayLike, order: npt.ArrayLike) -> float:
@@ -48,7 +48,7 @@ class GradedBase(RankingBase):
         return float(self.lost(ranked, discounts, float(np.sort(gains)[::-1] @ discounts)))
 
     def lost(self, ranked: np.ndarray, discounts: np.ndarray, best: float) -> float:
-        """Return what gains in this order lose, as a share of the best discounted sum."""
+        """Return 1 - (discounted sum of gains in this order) / (the best discounted sum)."""
         return float(1.0 - ranked @ discounts / best)
 
     def shares(
@@ -61,7 +61,7 @@ class GradedBase(RankingBase):
     def thresholds(
         self, grades: np.ndarray, relevant: float
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return what `graded_weights` does: every grade counts, whichever is ``relevant``."""
+        """Return `graded_weights`; ``relevant`` is not read, since every grade counts."""
         return graded_weights(grades, self)
 
 
@@ -74,9 +74,10 @@ def graded_weights(
 
         NDCG cost = sum_t weights[t] NDCG cost where samples of grade >= thresholds[t] are relevant,
 
-    exactly: the ranking by grades is the best one for every threshold at once, so the ideals add up
-    as the gains do. A threshold that all samples reach costs nothing and is left out; but for it
-    the weights add up to 1. `NDCGPairs` is so made of costs 1 - AUC, with weights of any sum.
+    exactly. For the ranking by grades is the best one for every threshold at once, so the best DCGs
+    add up as the gains do. A threshold that all samples reach costs nothing and is left out; with
+    it, the weights would add up to 1. In the same way `NDCGPairs` is made of costs 1 - AUC, with
+    weights whose sum is not 1.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class NDCG(GradedBase):
     Parameters
     ----------
     gain : {"exponential", "linear"}
-        Of a grade g: 2^g - 1, or g. No matter where grades are 0 and 1.
+        The gain of a grade g is 2^g - 1, or g. The two are equal for grades 0 and 1.
 
     Examples
     --------

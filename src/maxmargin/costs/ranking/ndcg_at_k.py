@@ -17,7 +17,7 @@ __all__ = ["NDCGAtK"]
 
 @dataclass(frozen=True)
 class NDCGAtK(GradedBase):
-    """1 - NDCG of the first k places, as what the best ranking has there.
+    """1 - NDCG of the first k places: their DCG over the DCG that the best ranking has there.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class NDCGAtK(GradedBase):
 
     @property
     def measure(self) -> str:
-        """The name of the measure that it is 1 less."""
+        """The name of the measure: the cost is 1 - measure."""
         return f"ndcg@{self.k}"
 
     def discounts(self, n: int) -> np.ndarray:
-        """Return what a gain at each of n places is multiplied by: 0 after the k-th."""
+        """Return the discounts of n places: 0 after the k-th."""
         discounts = super().discounts(n)
         discounts[self.k :] = 0.0
         return discounts

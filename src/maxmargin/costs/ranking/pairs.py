@@ -7,10 +7,11 @@ discounts d_r = 1/log2(1 + r) fall by at most d_1 - d_2 from a place to the next
     1 - NDCG(y) <= (d_1 - d_2) / best DCG * sum of gain_i - gain_j over pairs in the wrong order.
 
 The right side is `NDCGPairs` (compare the linear bound of Wang et al. 2018, "The LambdaLoss
-framework"). Its pairs do not look at places, as the features of a ranking do not either: a query's
-loss is then a sum of hinge losses, one for each pair, and the most violating ranking is found pair
-by pair. The cost of NDCG itself weighs the first places, which few pairs decide, against features
-that are a mean over all pairs; with many documents its loss goes by the few documents on top.
+framework"). The price of a pair does not depend on places, and neither do the features of a
+ranking. So the loss of a query is a sum of hinge losses, one per pair, and the most violating
+ranking is found pair by pair. The cost 1 - NDCG depends mostly on the first places, and so on few
+pairs, while the features are a mean over all pairs: with many documents its loss depends on the few
+documents on top.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from maxmargin.inference.ranking.rule import AREA, RankingRule, monotone_rule
 
 __all__ = ["NDCGPairs"]
 
-#: d_1 - d_2, the most that a discount falls by from a place to the next.
+#: d_1 - d_2, the largest difference of the discounts of two neighbouring places.
 LARGEST_STEP = 1.0 - 1.0 / np.log2(3.0)
 
 
@@ -59,7 +60,7 @@ class NDCGPairs(GradedBase):
         return monotone_rule(AREA)
 
     def lost(self, ranked: np.ndarray, discounts: np.ndarray, best: float) -> float:
-        """Return what the pairs in the wrong order may take, as a share of the best sum."""
+        """Return what pairs in the wrong order may take from the DCG, over the best DCG."""
         swapped = np.maximum(np.triu(ranked[None, :] - ranked[:, None], 1), 0.0).sum()
         return float(LARGEST_STEP * swapped / best)
 

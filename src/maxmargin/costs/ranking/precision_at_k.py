@@ -42,7 +42,7 @@ class PrecisionAtK(RankingBase):
 
     @property
     def measure(self) -> str:
-        """The name of the measure that it is 1 less."""
+        """The name of the measure: the cost is 1 - measure."""
         return f"precision@{self.k}"
 
     def rule(self, shapes: Iterable[tuple[int, int]] = ()) -> RankingRule:
@@ -50,5 +50,5 @@ class PrecisionAtK(RankingBase):
         return top_rule(PRECISION_AT_K, self.k)
 
     def tells_apart(self, n_relevant: np.ndarray, n: int) -> np.ndarray:
-        """Tell whether rankings differ in their cost: where there are at most k samples, none."""
+        """Tell whether the cost depends on the ranking: not if there are at most k samples."""
         return super().tells_apart(n_relevant, n) & (n > self.k)

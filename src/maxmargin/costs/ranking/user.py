@@ -25,10 +25,10 @@ from maxmargin.inference.ranking.rule import (
 
 __all__ = ["RankingCost"]
 
-#: Pairs (j, i) of a query that are all looked at. In larger queries a sample of them is.
+#: Queries with at most this many pairs (j, i) are tried at all of them, larger ones at some.
 MOST_PAIRS = 1 << 16
 
-#: Queries of different sizes that are looked at.
+#: The most sizes of queries that are tried.
 MOST_SHAPES = 64
 
 
@@ -42,11 +42,12 @@ class RankingCost(RankingBase):
     ranking is the sum of -difference over all pairs in which irrelevant stands above relevant.
 
     The function is compiled by numba. If it never falls as j grows, the most violating ranking is
-    found by divide and conquer, else by a dynamic programme over all P N pairs. Which of the two
-    is found out by trying: all (j, i) of queries with up to 2^16 pairs; in larger ones some 200
-    values of i and 1000 of j, all of the first and the last and, between them, ever sparser ones;
-    and of more than 64 sizes of queries 64, the smallest and the largest among them. A function
-    that falls only where nobody looked would make the ranking less than the most violating one.
+    found by divide and conquer, else by a dynamic programme over all P N pairs. To choose, the
+    function is tried: at all (j, i) of queries with up to 2^16 pairs, and in larger queries at
+    some 200 values of i and 1000 of j, which lie close together near the first and the last and
+    far apart between them. If queries have more than 64 different sizes, 64 of these are tried,
+    the smallest and the largest among them. If the function falls only where it was not tried,
+    the ranking found may not be the most violating one.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class RankingCost(RankingBase):
         return GeneralRule(address)
 
     def is_monotone(self, shapes: Iterable[tuple[int, int]]) -> bool:
-        """Tell whether the difference never falls with j; refuse what is no difference at all."""
+        """Tell whether the difference never falls with j; refuse values above 0 or not finite."""
         address = _address(self.difference)
         sizes = sorted({(int(P), int(N)) for P, N in shapes if P > 0 and N > 0})
         if len(sizes) > MOST_SHAPES:
@@ -102,7 +103,7 @@ _RISES, _FALLS, _INVALID = range(3)
 
 @cache
 def _address(difference: Any) -> int:
-    """Compile a user's function, once, and return where it is."""
+    """Compile a user's function, once, and return its address."""
     if not callable(difference):
         raise TypeError(f"RankingCost: difference must be a function, got {difference!r}.")
     call = difference if numba.extending.is_jitted(difference) else numba.njit(difference)
@@ -121,7 +122,7 @@ def _address(difference: Any) -> int:
             f"{reason[-1] if reason else error!r}. It must be a function of four whole numbers "
             "(j, i, P, N) that computes a number by plain arithmetic."
         ) from error
-    # Kept for ever: rules hold no more than the address.
+    # Never freed: rules hold only the address of the compiled function.
     _KEPT.append(entry)
     FUNCTIONS[entry.address] = difference
     return int(entry.address)
@@ -131,7 +132,7 @@ _KEPT: list[Any] = []
 
 
 def _sample(n: int, n_each: int) -> npt.NDArray[np.int64]:
-    """Return numbers in 1..n: the first, the last, and between them ever sparser ones, in twos."""
+    """Return pairs of neighbours in 1..n: dense near 1 and n, sparser and sparser between."""
     sparse = np.geomspace(1, n, n_each).astype(np.int64)
     ends = np.arange(1, n_each + 1)
     picked = np.concatenate([ends, sparse, sparse + 1, n + 1 - ends])
@@ -148,7 +149,7 @@ def _try_pairs(address, ranks, places, P, N):
             value = call_difference(address, j, i, P, N)
             if not (value <= 0.0 and value > -np.inf):
                 return _INVALID, j, i, value
-            # Rounding may make it fall where in truth it stays.
+            # Rounding may make D fall a little where it is constant.
             if value < before + 1e-12 * before:
                 status = _FALLS
             before = value

@@ -22,10 +22,10 @@ from maxmargin.features.rows import as_features, check_labels, frozen, row_lengt
 
 
 class ChainLayout(NamedTuple):
-    """Where the blocks of w begin, seen as a matrix with a column a label.
+    """At which row each block of w begins; w is seen as a matrix with one column per label.
 
-    Rows: the weights of each feature, then bias, transitions (from each label), start, end; a block
-    that is switched off has no rows.
+    The rows are: one per feature, then the bias, the transitions (one row per label before), start
+    and end. A block that is switched off has no rows.
     """
 
     n_columns: int
@@ -45,7 +45,16 @@ def chain_layout(
     start: bool = True,
     end: bool = True,
 ) -> ChainLayout:
-    """Lay out the weights of a chain."""
+    """Return the layout of the weights of a chain.
+
+    Parameters
+    ----------
+    n_columns, n_labels : int
+        Number of features of a position, and of labels.
+    bias, transitions, start, end : bool
+        Whether w has this block: a weight per label, per pair of neighbouring labels, per first
+        label and per last label of a sequence.
+    """
     rows = [n_columns, bool(bias), bool(transitions) * n_labels, bool(start), bool(end)]
     return ChainLayout(int(n_columns), int(n_labels), *np.cumsum(rows).tolist())
 
@@ -53,10 +62,11 @@ def chain_layout(
 class ChainData(NamedTuple):
     """Sequences to label, their positions stacked: sequence i is rows offsets[i]:offsets[i+1].
 
-    ``borders[i]`` tells whether sequence i begins, and ends, where a sentence does: a piece cut out
-    of a longer one has no start or end bias there. Barriers are 0 where allowed and -inf where not:
-    ``edge_barrier`` has the transitions in its first n_labels rows, then start, then end;
-    ``node_barrier`` has no rows where every label is allowed everywhere.
+    ``borders[i]`` has two flags: whether sequence i begins, and whether it ends, where the sequence
+    of the user does. A piece that was cut out of a longer sequence has no start bias or end bias at
+    the cut. The barriers are 0 where something is allowed and -inf where it is not.
+    ``edge_barrier`` has the transitions in its first n_labels rows, then start, then end.
+    ``node_barrier`` has no rows where every label is allowed at every position.
     """
 
     features: Any
@@ -71,7 +81,7 @@ class ChainData(NamedTuple):
 class ChainPotentials(NamedTuple):
     """Potentials of one sequence, or how often labellings use each of them.
 
-    The transitions are one table for all positions: parts count how often each is taken.
+    All positions share one table of transitions, so mu counts how often each transition is taken.
     """
 
     unary: Any  # (longest, n_labels)
@@ -94,7 +104,24 @@ def chain_data(
     edge_barrier: Any = None,
     node_barrier: Any = None,
 ) -> ChainData:
-    """Wrap stacked features, finite numbers, and labels encoded as 0 .. n_labels - 1."""
+    """Return sequences with their true labels, as solvers take them.
+
+    Parameters
+    ----------
+    X : dense or CSR matrix of finite numbers, of shape (n_positions, n_columns)
+        The positions of all sequences, one sequence after the other.
+    offsets : int array of shape (n_examples + 1,)
+        Sequence i is rows offsets[i] .. offsets[i + 1] - 1; it has at least one.
+    labels : int array of shape (n_positions,)
+        The true labels, 0 .. n_labels - 1.
+    layout : ChainLayout
+    borders : array of shape (n_examples, 2), or None
+        Whether each sequence begins and ends at a border. None: all do.
+    edge_barrier : array of shape (n_labels + 2, n_labels), or None
+        0 or -inf for every transition, start and end. None: all are allowed.
+    node_barrier : array of shape (n_positions, n_labels), or None
+        0 or -inf for every label at every position. None: all are allowed.
+    """
     n_labels = layout.n_labels
     check_labels(labels, X.shape[0], n_labels)
     steps = np.diff(offsets)
@@ -131,21 +158,25 @@ def chain_data(
 
 @implements(n_weights, ChainData)
 def _n_weights(data):
+    """Return the length of w: all rows of the layout, one column per label."""
     return data.layout.n_rows * data.layout.n_labels
 
 
 @implements(output_sizes, ChainData)
 def _output_sizes(data):
+    """Return the length of every sequence: an output is one label per position."""
     return np.diff(data.offsets)
 
 
 @implements(truths, ChainData)
 def _truths(data):
+    """Return the true labels of all positions."""
     return data.labels
 
 
 @implements(are_outputs, ChainData)
 def _are_labellings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Tell which labellings have known labels and break no barrier."""
     sizes = np.diff(data.offsets)[examples]
     n_labels = data.layout.n_labels
     allowed = (cells >= 0) & (cells < n_labels)
@@ -174,6 +205,7 @@ def _are_labellings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.nd
 
 @implements(workspace, ChainData)
 def _workspace(data):
+    """Return theta and room for the longest sequence."""
     longest = int(np.diff(data.offsets).max(initial=1))
     n_labels = data.layout.n_labels
     unary, augmented, delta = (np.zeros((longest, n_labels)) for _ in range(3))
@@ -183,7 +215,7 @@ def _workspace(data):
 
 @implements(score_lengths, ChainData)
 def _score_lengths(data):
-    # Every position adds its features, a bias and a transition.
+    """Bound phi by the sum over positions: each adds its features, a bias and a transition."""
     lengths, terms = row_lengths(data.features)
     starts, sizes = data.offsets[:-1], np.diff(data.offsets)
     most = np.maximum.reduceat(terms, starts) if len(starts) else terms
@@ -193,11 +225,13 @@ def _score_lengths(data):
 
 @implements(output_size, ChainData)
 def _output_size(data, i):
+    """Return the number of positions of sequence i."""
     return data.offsets[i + 1] - data.offsets[i]
 
 
 @implements(potentials, ChainData)
 def _potentials(data, i, w, scale, theta):
+    """Fill theta: scores of labels and steps, with the barriers added (-inf where forbidden)."""
     layout = data.layout
     n_labels = layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
@@ -231,12 +265,12 @@ def _potentials(data, i, w, scale, theta):
             theta.edges[n_labels + 1, k] += scale * W[layout.end, k]
 
 
-#: Bytes that a profile or a list of the best labellings may take.
+#: The most bytes that a profile, or a list of the k best labellings, may take.
 MOST_BYTES = 1 << 32
 
 
 def check_room(data: Any, what: str, n_bytes: int) -> None:
-    """Refuse what sequences are too long for, before memory runs out."""
+    """Refuse to make ``what`` if it takes more than MOST_BYTES, because sequences are too long."""
     if n_bytes > MOST_BYTES:
         longest = int(np.diff(data.offsets).max(initial=1))
         raise ValueError(

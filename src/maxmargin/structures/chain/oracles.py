@@ -26,10 +26,10 @@ from maxmargin.structures.chain.data import ChainData, check_room
 def augment(
     data: Any, cost: Any, i: int, theta: Any, room: Any, score_scale: float, cost_scale: float
 ) -> None:
-    """Fill room.augmented: unary potentials with the cost added to them.
+    """Fill room.augmented: unary potentials with cost_scale / score_scale times the cost added.
 
-    Scaling the unary potentials by a / score_scale leaves the transitions as they are. Without a
-    score, a tilt so large that scores only break ties stands for it.
+    Dividing the objective by score_scale leaves the transitions as they are. If score_scale is 0,
+    1e-9 takes its place: then costs weigh so much more than scores that scores only break ties.
     """
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     factor = cost_scale * cost.scale[i] / max(score_scale, 1e-9)
@@ -41,6 +41,7 @@ def augment(
 
 @implements(maximize, ChainData, PartCost)
 def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Find the best path by Viterbi, with the cost added to the unary potentials."""
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
     augment(data, cost, i, theta, room, score_scale, cost_scale)
@@ -56,6 +57,7 @@ def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs,
 
 @implements(output_cost, ChainData, PartCost)
 def _output_cost_part(data, cost, i, outputs, at):
+    """Return the sum of the prices of all positions."""
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     total = 0.0
     for t in range(length):
@@ -76,6 +78,7 @@ class KBestRoom(NamedTuple):
 
 
 def _k_best_room(data, k):
+    """Return room for k labellings; refuse sequences that are too long for that."""
     longest, n_labels = int(np.diff(data.offsets).max(initial=1)), data.layout.n_labels
     check_room(data, f"The {k} best labellings", 16 * longest * n_labels * k)
     return KBestRoom(
@@ -91,11 +94,13 @@ def _k_best_room(data, k):
 
 @implements(k_best_room, ChainData, PartCost)
 def _k_best_room_part(data, cost, k):
+    """Return room for k labellings."""
     return _k_best_room(data, k)
 
 
 @implements(k_best, ChainData, PartCost)
 def _k_best_part(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Find the k best paths, with the cost added to the unary potentials."""
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
     augment(data, cost, i, theta, room, score_scale, cost_scale)
@@ -120,6 +125,7 @@ def _k_best_part(data, cost, i, theta, room, score_scale, cost_scale, k, own, ou
 
 @implements(maximize, ChainData, WholeCost)
 def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Compare the best labelling other than the truth with the truth, whose value is 0."""
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     best_other_path(
@@ -135,7 +141,7 @@ def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs
     value = score_scale * margin_error(data, i, theta, outputs, at) + cost_scale * cost.price[i]
     if value > 0.0:
         return
-    # A tie goes to the lower label at the last position where the two differ.
+    # In a tie, the labelling wins that has the lower label at the last position where they differ.
     for t in range(length - 1, -1, -1):
         if value == 0.0 and outputs[at + t] < data.labels[first + t]:
             return
@@ -147,6 +153,7 @@ def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs
 
 @implements(output_cost, ChainData, WholeCost)
 def _output_cost_whole(data, cost, i, outputs, at):
+    """Return the price of the example if any position is wrong."""
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     for t in range(length):
         if outputs[at + t] != data.labels[first + t]:
@@ -156,12 +163,17 @@ def _output_cost_whole(data, cost, i, outputs, at):
 
 @implements(k_best_room, ChainData, WholeCost)
 def _k_best_room_whole(data, cost, k):
+    """Return room for k + 1 labellings, since the truth may be one of them."""
     return _k_best_room(data, k + 1)
 
 
 @implements(k_best, ChainData, WholeCost)
 def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
-    # The k others are among the k + 1 of best score; the right one comes where its value puts it.
+    """Write the k best labellings, where all but the truth cost the same.
+
+    The k best others are among the k + 1 of highest score. The truth, whose value is 0, is put
+    before the first of them whose value is not above 0.
+    """
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     paths = own.paths[: (k + 1) * length]

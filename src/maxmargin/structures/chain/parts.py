@@ -22,13 +22,14 @@ from maxmargin.core.contract import (
 )
 from maxmargin.structures.chain.data import ChainData
 
-#: Wrong positions for each label up to which their products with all others, one by one, are
-#: cheaper than weights made of them: these are spread over memory.
+#: If an output has at most this many wrong positions per label, `add_paired` is cheaper: it takes
+#: products of rows, where `add_scattered` writes to weights that are spread over memory.
 MOST_PAIRED = 2
 
 
 @implements(spare_size, ChainData)
 def _spare_size(data):
+    """Return the number of unary weights if some sequence is long enough for `add_scattered`."""
     longest = int(np.diff(data.offsets).max(initial=1))
     is_long = longest > MOST_PAIRED * data.layout.n_labels
     return data.layout.n_rows * data.layout.n_labels if is_long else 0
@@ -36,7 +37,7 @@ def _spare_size(data):
 
 @jitable
 def add_paired(data: Any, i: int, outputs: Any, at: int, theta: Any) -> None:
-    """Add to theta.unary the products of all positions with those that are wrong."""
+    """Add to theta.unary the products of the rows of all positions with those of the wrong ones."""
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     has_bias = data.layout.transitions > data.layout.bias
     for s in range(length):
@@ -50,10 +51,10 @@ def add_paired(data: Any, i: int, outputs: Any, at: int, theta: Any) -> None:
 
 @jitable
 def add_scattered(data: Any, i: int, outputs: Any, at: int, spare: Any, theta: Any) -> None:
-    """Do the same through ``spare``, weights that are 0 before and after.
+    """Do what `add_paired` does, by way of ``spare``: weights that are 0 before and after.
 
-    What is wrong is added up there, once over the positions, and only cells that were touched are
-    cleared.
+    First Psi_i(y) is added up in ``spare``; then all positions are scored with it; then only those
+    cells are cleared that were written to.
     """
     layout = data.layout
     n_labels = layout.n_labels
@@ -85,6 +86,7 @@ def add_scattered(data: Any, i: int, outputs: Any, at: int, spare: Any, theta: A
 
 @implements(difference_potentials, ChainData)
 def _difference_potentials(data, i, outputs, at, spare, theta):
+    """Fill theta with the scores at the weights Psi_i(y), in the cheaper of two ways."""
     layout = data.layout
     n_labels = layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
@@ -93,7 +95,7 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
         n_wrong += 1 if data.labels[first + t] != outputs[at + t] else 0
         for k in range(n_labels):
             theta.unary[t, k] = 0.0
-    # Every wrong position with every other, or every position with every label.
+    # `add_scattered` takes each position once per label, `add_paired` once per wrong position.
     if n_wrong > MOST_PAIRED * n_labels and spare.shape[0] > 0:
         add_scattered(data, i, outputs, at, spare, theta)
     else:
@@ -113,6 +115,7 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 
 @implements(parts, ChainData)
 def _parts(data, i, outputs, at, scale, mu):
+    """Count the labels of positions, the transitions, and start and end at borders."""
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
     for t in range(length):
@@ -127,6 +130,7 @@ def _parts(data, i, outputs, at, scale, mu):
 
 @implements(add_parts, ChainData)
 def _add_parts(data, i, mu, scale, w):
+    """Add the features of every position to the columns of its labels, times mu; then the steps."""
     layout = data.layout
     n_labels = layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
@@ -151,10 +155,11 @@ def _add_parts(data, i, mu, scale, w):
 
 @implements(margin_error, ChainData)
 def _margin_error(data, i, theta, outputs, at):
+    """Return the score of the labelling less that of the true one, position by position."""
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
-    # Part by part, without asking which parts are shared: those give exactly 0, and a branch that
-    # is hard to predict costs more than four reads.
+    # Parts that output and truth share add exactly 0. They are not skipped: a branch that is hard
+    # to predict costs more than four reads.
     error = 0.0
     before = truth_before = n_labels  # the row of start biases
     for t in range(length):
@@ -167,6 +172,7 @@ def _margin_error(data, i, theta, outputs, at):
 
 @implements(add_difference, ChainData)
 def _add_difference(data, i, outputs, at, scale, w):
+    """Add the features and steps of the true labels; subtract those of the output."""
     layout = data.layout
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     W = w.reshape((layout.n_rows, layout.n_labels))

@@ -40,6 +40,7 @@ class ProfileRoom(NamedTuple):
 
 @implements(profile_levels, ChainData, PartCost)
 def _profile_levels(data, cost):
+    """Return 1 + the largest cost of any labelling, counted in steps of the cost."""
     steps, _ = steps_of(cost.matrix)
     most = steps.max(axis=1, initial=0)[data.labels]
     return int(np.add.reduceat(most, data.offsets[:-1]).max(initial=0)) + 1
@@ -47,6 +48,7 @@ def _profile_levels(data, cost):
 
 @implements(cost_step, ChainData, PartCost)
 def _cost_step(data, cost):
+    """Return the step of each example; None where the prices have no common step."""
     try:
         return cost.scale * steps_of(cost.matrix)[1]
     except ValueError:
@@ -55,13 +57,15 @@ def _cost_step(data, cost):
 
 @implements(profile_price, ChainData, PartCost)
 def _profile_price(data, cost):
-    # Half as many levels as there are at the end, at each position: what a pass over all takes.
+    """Return the mean number of levels per position: each is as much work as one `maximize`."""
+    # The levels grow with the position, so a sequence has half of its last number on average.
     sizes = np.diff(data.offsets)
     return float(0.5 * (sizes**2).sum() / max(sizes.sum(), 1)) * int(steps_of(cost.matrix)[0].max())
 
 
 @implements(profile_room, ChainData, PartCost)
 def _profile_room(data, cost):
+    """Return room for the longest sequence and all levels; refuse sequences that are too long."""
     steps, unit = steps_of(cost.matrix)
     longest, n_labels = int(np.diff(data.offsets).max(initial=1)), data.layout.n_labels
     n_levels = profile_levels(data, cost)
@@ -79,11 +83,13 @@ def _profile_room(data, cost):
 
 @implements(profile, ChainData, PartCost)
 def _profile(data, cost, i, theta, room, own, h, g):
+    """List all levels."""
     return profile_up_to(data, cost, i, theta, room, own, np.inf, h, g)
 
 
 @implements(profile_up_to, ChainData, PartCost)
 def _profile_up_to(data, cost, i, theta, room, own, limit, h, g):
+    """List the best score of every level: level l has the labellings that cost l steps."""
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     for t in range(length):
@@ -121,6 +127,7 @@ def _profile_up_to(data, cost, i, theta, room, own, limit, h, g):
 
 @implements(profile_output, ChainData, PartCost)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    """Trace back the labelling of a level, from the tables of the last profile."""
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
     profile_path(
@@ -141,21 +148,25 @@ def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
 
 @implements(cost_step, ChainData, WholeCost)
 def _cost_step_whole(data, cost):
+    """Return the price of each example: costs are 0 or this."""
     return cost.price
 
 
 @implements(profile_levels, ChainData, WholeCost)
 def _profile_levels_whole(data, cost):
+    """Return 2: the truth, and all others."""
     return 2
 
 
 @implements(profile_room, ChainData, WholeCost)
 def _profile_room_whole(data, cost):
+    """Return room for one labelling, the best other than the truth."""
     return np.zeros(int(output_sizes(data).max(initial=1)), dtype=np.int32)
 
 
 @implements(profile, ChainData, WholeCost)
 def _profile_whole(data, cost, i, theta, room, own, h, g):
+    """Level 0 is the truth, level 1 the best other labelling (-inf where there is none)."""
     n_labels = data.layout.n_labels
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     other = best_other_path(
@@ -176,6 +187,7 @@ def _profile_whole(data, cost, i, theta, room, own, h, g):
 
 @implements(profile_output, ChainData, WholeCost)
 def _profile_output_whole(data, cost, i, theta, room, own, level, outputs, at):
+    """Write the truth for level 0, or the labelling that the last profile found."""
     first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
     for t in range(length):
         outputs[at + t] = own[t] if level == 1 else data.labels[first + t]

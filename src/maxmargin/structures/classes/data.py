@@ -69,42 +69,50 @@ def multiclass_data(X: Any, labels: Any, n_labels: int, bias: bool = True) -> Mu
 
 @implements(n_weights, MulticlassData)
 def _n_weights(data):
+    """Return the length of w: one weight per feature and class, and one bias per class."""
     return (data.n_columns + data.has_bias) * data.n_labels
 
 
 @implements(output_sizes, MulticlassData)
 def _output_sizes(data):
+    """Return 1 for every example: an output is the index of one class."""
     return np.ones(len(data.labels), dtype=np.int64)
 
 
 @implements(truths, MulticlassData)
 def _truths(data):
+    """Return the true class of every example."""
     return data.labels
 
 
 @implements(are_outputs, MulticlassData)
 def _are_classes(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Tell which cells are indices of classes."""
     return (cells >= 0) & (cells < data.n_labels)
 
 
 @implements(workspace, MulticlassData)
 def _workspace(data):
+    """Return theta; the oracles of classes need no room."""
     return ClassPotentials(np.zeros((1, data.n_labels))), ()
 
 
 @implements(score_lengths, MulticlassData)
 def _score_lengths(data):
+    """Bound phi by the row of the example and its bias, which is one more term."""
     lengths, terms = row_lengths(data.features)
     return lengths + data.has_bias, terms + 1.0
 
 
 @implements(output_size, MulticlassData)
 def _output_size(data, i):
+    """Return 1: the index of the class."""
     return 1
 
 
 @implements(potentials, MulticlassData)
 def _potentials(data, i, w, scale, theta):
+    """Fill theta with the score of every class."""
     W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
     for k in range(data.n_labels):
         theta.scores[0, k] = scale * W[data.n_columns, k] if data.has_bias else 0.0
@@ -113,6 +121,7 @@ def _potentials(data, i, w, scale, theta):
 
 @implements(difference_potentials, MulticlassData)
 def _difference_potentials(data, i, outputs, at, spare, theta):
+    """Score classes at Psi_i(y): the truth gets +|x|^2, the class of the output -|x|^2."""
     square = row_product(data.features, i, i) + data.has_bias
     theta.scores[:] = 0.0
     theta.scores[0, data.labels[i]] += square
@@ -121,11 +130,13 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 
 @implements(parts, MulticlassData)
 def _parts(data, i, outputs, at, scale, mu):
+    """Add scale to the class of the output."""
     mu.scores[0, outputs[at]] += scale
 
 
 @implements(add_parts, MulticlassData)
 def _add_parts(data, i, mu, scale, w):
+    """Add x_i and the bias to the column of every class, times its share in mu."""
     W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
     for k in range(data.n_labels):
         mass = scale * mu.scores[0, k]
@@ -137,11 +148,13 @@ def _add_parts(data, i, mu, scale, w):
 
 @implements(margin_error, MulticlassData)
 def _margin_error(data, i, theta, outputs, at):
+    """Return the score of the output less that of the true class."""
     return theta.scores[0, outputs[at]] - theta.scores[0, data.labels[i]]
 
 
 @implements(add_difference, MulticlassData)
 def _add_difference(data, i, outputs, at, scale, w):
+    """Add x_i and the bias to the column of the truth; subtract them from that of the output."""
     truth, label = data.labels[i], outputs[at]
     if label == truth:
         return
@@ -155,16 +168,19 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 @implements(n_listed, MulticlassData)
 def _n_listed(data):
+    """Return the number of classes, each of which is one output."""
     return data.n_labels
 
 
 @implements(listed_norms, MulticlassData)
 def _listed_norms(data):
+    """Return |x_i|^2, plus 1 for the bias."""
     return squared_norms(data.features) + data.has_bias
 
 
 @implements(list_values, MulticlassData, PartCost)
 def _list_values_part(data, cost, i, theta, values, costs):
+    """List the cost of every class by the matrix, and h + g."""
     truth = data.labels[i]
     for k in range(data.n_labels):
         costs[k] = cost.scale[i] * cost.matrix[truth, k]
@@ -173,6 +189,7 @@ def _list_values_part(data, cost, i, theta, values, costs):
 
 @implements(list_values, MulticlassData, WholeCost)
 def _list_values_whole(data, cost, i, theta, values, costs):
+    """List the cost of every class, one price for all wrong ones, and h + g."""
     truth = data.labels[i]
     for k in range(data.n_labels):
         costs[k] = cost.price[i] if k != truth else 0.0
@@ -181,6 +198,7 @@ def _list_values_whole(data, cost, i, theta, values, costs):
 
 @implements(add_listed, MulticlassData)
 def _add_listed(data, i, mass, scale, w):
+    """Add x_i and the bias to the columns of all classes, times ``mass``."""
     W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
     add_outer(data.features, i, mass, scale, W)
     if data.has_bias:
@@ -190,6 +208,7 @@ def _add_listed(data, i, mass, scale, w):
 
 @implements(few_scores, MulticlassData)
 def _few_scores(data, i, outputs, n_few, w, scores):
+    """Write the scores of the classes that outputs[i] lists."""
     W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
     score_few(data.features, i, outputs, i, n_few, W, scores)
     if data.has_bias:
@@ -199,6 +218,7 @@ def _few_scores(data, i, outputs, n_few, w, scores):
 
 @implements(add_few, MulticlassData)
 def _add_few(data, i, outputs, n_few, mass, scale, w):
+    """Add x_i and the bias to the columns of the classes that outputs[i] lists, times ``mass``."""
     W = w.reshape((data.n_columns + data.has_bias, data.n_labels))
     for a in range(n_few):
         if mass[a] != 0.0:

@@ -22,6 +22,7 @@ from maxmargin.structures.classes.data import MulticlassData
 
 @implements(maximize, MulticlassData, PartCost)
 def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Try every class; of equals the lowest stays."""
     truth = data.labels[i]
     best = -np.inf
     outputs[at] = 0
@@ -35,11 +36,13 @@ def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs,
 
 @implements(output_cost, MulticlassData, PartCost)
 def _output_cost_part(data, cost, i, outputs, at):
+    """Return the price of the mistake, by the matrix of the cost."""
     return cost.scale[i] * cost.matrix[data.labels[i], outputs[at]]
 
 
 @implements(maximize, MulticlassData, WholeCost)
 def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Try every class; of equals the lowest stays."""
     truth = data.labels[i]
     best = -np.inf
     outputs[at] = 0
@@ -53,19 +56,22 @@ def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs
 
 @implements(output_cost, MulticlassData, WholeCost)
 def _output_cost_whole(data, cost, i, outputs, at):
+    """Return the price of the example where the class is wrong."""
     return cost.price[i] if outputs[at] != data.labels[i] else 0.0
 
 
 def _profile_levels(data, cost):
+    """Return the number of classes: each class is a level of its own."""
     return data.n_labels
 
 
 def _profile_room(data, cost):
+    """Return one cell, in which `profile` asks for the cost of a class."""
     return np.zeros(1, dtype=np.int32)
 
 
 def _profile(data, cost, i, theta, room, own, h, g):
-    # A level a class, whatever the costs.
+    """List h and g of every class: level k is class k, whatever the costs are."""
     truth_score = theta.scores[0, data.labels[i]]
     for k in range(data.n_labels):
         own[0] = k
@@ -75,15 +81,20 @@ def _profile(data, cost, i, theta, room, own, h, g):
 
 
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    """Write the class of a level: its index is the level."""
     outputs[at] = level
 
 
 def _k_best_room(data, cost, k):
+    """Return room for the values of the k best classes."""
     return np.zeros(k)
 
 
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
-    # Insertion into a short list that stays sorted: equal values stay in the order of the classes.
+    """Insert every class into a list of the k best, which stays sorted.
+
+    Classes of equal value stay in the order of their indices.
+    """
     count = 0
     for label in range(data.n_labels):
         last = min(count, k - 1)
@@ -109,6 +120,7 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
 def _constrained(
     data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
 ):
+    """Try every class whose slope g / (1 + h) lies within the bounds."""
     truth_score = theta.scores[0, data.labels[i]]
     best, best_h = -np.inf, -np.inf
     found = -1
@@ -118,7 +130,8 @@ def _constrained(
             continue
         outputs[at] = k
         g = output_cost(data, cost, i, outputs, at)
-        # The computed quotient, never g against high * h: rounding would readmit a class found.
+        # Compare the quotient itself, as the caller computed `high`. Comparing g with high * h
+        # could let in, by rounding, the class that the caller found before.
         slope = g / h
         if not (low < slope and (slope < high or (is_closed and slope == high))):
             continue

@@ -52,9 +52,9 @@ def labels_data(
         "independent": no edges, closed forms. "tree": edges that form a forest, exact. "listed":
         any edges, at most 16 labels, exact. "pairwise": any edges, a search with a bound, exact
         where no edge has a weight < 0. "relaxed": any edges, outputs of training are fractional.
-        "program" and "relaxed_program": the same two by HiGHS, the first exact, but slow.
+        "program": any edges, exact, by HiGHS; slow. "relaxed_program": as "relaxed", by HiGHS.
     time_limit : float or None
-        Seconds for each programme; only for these.
+        Seconds for each programme; only for "program" and "relaxed_program".
 
     Examples
     --------
@@ -73,7 +73,8 @@ def labels_data(
         raise ValueError(f"time_limit is for programmes; inference={inference!r} has none.")
     labels = check_label_sets(Y, X.shape[0])
     m = labels.shape[1]
-    # Left writeable: compiled code would otherwise be another than for `maxmargin.inference`.
+    # The arrays of the graph stay writeable: for read-only arrays numba would compile the kernels
+    # of `maxmargin.inference` a second time.
     graph = label_graph(m, edges)
     shared = (as_features(X), labels, int(X.shape[1]), m, int(bias), graph)
     if kind is TreeLabels:
@@ -90,11 +91,11 @@ def labels_data(
 
 
 def learnt_tree(Y: Any) -> np.ndarray:
-    """Return the spanning tree of edges between labels that tell most about each other.
+    """Return the spanning tree of labels with the largest sum of mutual informations.
 
-    That of the largest sum of mutual informations (Chow and Liu), each between two labels over the
-    samples where both are known. Pairs of labels that tell nothing about each other are left out,
-    so it may be a forest.
+    This is the tree of Chow and Liu. The mutual information of two labels is taken over the samples
+    where both are known. Pairs of labels without mutual information get no edge, so the result may
+    be a forest.
 
     Parameters
     ----------
@@ -111,8 +112,8 @@ def learnt_tree(Y: Any) -> np.ndarray:
     [[0, 1]]
     """
     information = _mutual_information(Y)
-    # The tree is a minimal one, and zeros are no edges to scipy. What is left of counting errors
-    # in labels that are independent is no information.
+    # scipy finds a minimal tree, hence the minus below, and takes zeros for no edge. Independent
+    # labels may have a tiny information by rounding, which is set to 0.
     information[information <= 1e-12] = 0.0
     tree = minimum_spanning_tree(sp.csr_matrix(-np.triu(information, 1)))
     first, second = tree.nonzero()
@@ -121,8 +122,8 @@ def learnt_tree(Y: Any) -> np.ndarray:
 
 
 def _mutual_information(Y: Any) -> np.ndarray:
-    """Return the mutual information of all pairs of labels, from products of the two matrices."""
-    # Sparse matrices of few labels on make this fast where there are many labels.
+    """Return the mutual information of all pairs of labels, from products of matrices."""
+    # With many labels, few of them on, products of sparse matrices are fast.
     given = Y if sp.issparse(Y) else check_label_sets(Y, len(Y))
     on = sp.csr_matrix(given == 1, dtype=np.float64)
     unknown = sp.csr_matrix(given == -1, dtype=np.float64)
@@ -130,7 +131,7 @@ def _mutual_information(Y: Any) -> np.ndarray:
     both = np.asarray((on.T @ on).todense())
     missing = np.asarray(unknown.sum(axis=0)).reshape(-1)
     count = n - missing[:, None] - missing + np.asarray((unknown.T @ unknown).todense())
-    # Label a on where b is known.
+    # first[a, b]: in how many samples label a is on and label b is known.
     first = np.asarray(on.sum(axis=0)).reshape(-1)[:, None] - np.asarray((on.T @ unknown).todense())
     second = first.T
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -3,8 +3,8 @@
 phi(x, y) puts x, and a constant, into the column of every label that is on, and counts for every
 edge (a, b) of the graph whether both its labels are on. A weight >= 0 of an edge is attractive.
 
-One type of data for each way of inference: the fields they share have the same names and meanings,
-so that what does not depend on inference is written once (labels_shared.py).
+There is one type of data for each way of inference. The fields that they share have the same names
+and meanings, so what does not depend on inference is written once (shared.py).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from maxmargin.inference.labels.tree import TreeOrder
 class IndependentLabels(NamedTuple):
     """Label sets without edges: closed forms. w = [weights (n_columns, n_labels) | bias | pairs].
 
-    A label is 1 (on), 0 (off) or -1 (unknown), in true outputs and all others alike: an example is
-    the problem on its known labels. The weights of pairs are one an edge, none here.
+    A label is 1 (on), 0 (off) or -1 (unknown). A label that is unknown in the truth is unknown in
+    all outputs of the example. w has one weight per edge of the graph, which here has no edges.
     """
 
     features: Any
@@ -59,7 +59,7 @@ class ListedLabels(NamedTuple):
 class PairwiseLabels(NamedTuple):
     """Label sets with any edges: roof duality, then a local search, bounded by the relaxation.
 
-    Where no weight of a pair is negative, one minimum cut: exact.
+    Where no edge has a negative weight, one minimum cut finds the best output exactly.
     """
 
     features: Any
@@ -73,10 +73,11 @@ class PairwiseLabels(NamedTuple):
 class RelaxedLabels(NamedTuple):
     """Label sets with any edges, relaxed to the local polytope: roof duality, exact for that.
 
-    An output is a mean of two half-integral vertices, (1 - share) left + share right. Its cells:
-    left, right, and round(share * 2^30). Of each vertex, first a cell a label, twice its value (-1
-    if unknown); then, 31 to a cell, a bit an edge: whether both labels are 1/2 and the pair counts
-    1/2. The other pairs follow from their labels. A vertex by itself has left = right, share 0.
+    An output is a mean of two half-integral vertices, (1 - share) left + share right. Its cells are
+    those of left, those of right, and round(share * 2^30). A vertex has first one cell per label:
+    twice the value of the label (-1 if unknown). Then it has one bit per edge, 31 of them in each
+    cell: 1 if both labels of the edge are 1/2 and the pair counts 1/2. The values of all other
+    pairs follow from their labels. A single vertex is stored as left = right with share 0.
     """
 
     features: Any
@@ -88,14 +89,14 @@ class RelaxedLabels(NamedTuple):
 
 
 class LabelPotentials(NamedTuple):
-    """Scores of the labels and edges of one example, or how much of each an output has on."""
+    """Scores of the labels and edges of one example; as mu, how much of each is on in an output."""
 
     unary: Any  # (1, n_labels)
     pair: Any  # (n_edges,)
 
 
 def label_potentials(data: Any) -> LabelPotentials:
-    """Return potentials of an example, all 0; the examples share their graph."""
+    """Return potentials for any one example, all 0; all examples have the same graph."""
     return LabelPotentials(np.zeros((1, data.n_labels)), np.zeros(len(data.graph.edges)))
 
 

@@ -59,6 +59,7 @@ class IndependentRoom(NamedTuple):
 
 @implements(workspace, IndependentLabels)
 def _workspace(data):
+    """Return theta and room for sorted lists of labels."""
     m = data.n_labels
     order, spare = np.zeros((2, m), dtype=np.int32)
     room = IndependentRoom(np.zeros(m), np.zeros(0), order, spare, np.zeros((2, m + 1)))
@@ -70,6 +71,7 @@ def _workspace(data):
 
 @implements_each(maximize, OWN, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Switch on every label that gains something."""
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         if truth < 0:
@@ -83,7 +85,10 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 
 @jitable
 def _write_best_other(data, i, theta, outputs, at):
-    """Write the best output but the truth; return if there is one."""
+    """Write the best output other than the truth; return whether there is one.
+
+    If the best output is the truth, the label of smallest |score| is flipped.
+    """
     is_truth = True
     weakest = -1
     for j in range(data.n_labels):
@@ -103,6 +108,7 @@ def _write_best_other(data, i, theta, outputs, at):
 
 @implements(maximize, IndependentLabels, WholeCost)
 def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Take the best output other than the truth, unless its value is below 0, the truth's."""
     if not _write_best_other(data, i, theta, outputs, at):
         return
     h = 0.0
@@ -117,6 +123,10 @@ def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs
 
 @implements(maximize, IndependentLabels, F1Cost)
 def _maximize_f1(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Try all pairs (a, b): the a best true labels and the b best false labels are on.
+
+    The cost depends on a and b alone, so for each pair the labels of highest score are best.
+    """
     n_true, n_false = best_counts(theta.unary[0], data.labels[i], room.order, room.spare, room.sums)
     best = best_other = -np.inf
     best_a = best_b = 0
@@ -126,7 +136,7 @@ def _maximize_f1(data, cost, i, theta, room, score_scale, cost_scale, outputs, a
             price = cost.price[i] * wrong / (n_true + a + b) if wrong > 0 else 0.0
             score = room.sums[0, a] + room.sums[1, b]
             value = score_scale * score + cost_scale * price
-            # Where a scale is 0, the other criterion breaks ties.
+            # If a scale is 0, the criterion that it removes breaks ties.
             other = score + price if score_scale * cost_scale == 0.0 else 0.0
             if value > best or (value == best and other > best_other):
                 best, best_other = value, other
@@ -136,6 +146,7 @@ def _maximize_f1(data, cost, i, theta, room, score_scale, cost_scale, outputs, a
 
 @jitable
 def _write_counts(data, i, order, n_true, a, b, outputs, at):
+    """Write the output with the a best true labels and the b best false labels on."""
     write_counts(data.n_labels, order, n_true, a, b, outputs[at:])
     hide_unknown(data, i, outputs, at)
 
@@ -156,6 +167,7 @@ class BestSets(NamedTuple):
 
 
 def _best_sets(data, k):
+    """Return room for k label sets."""
     m = data.n_labels
     last, base = np.zeros((2, 2 * k), dtype=np.int32)
     return BestSets(
@@ -171,16 +183,19 @@ def _best_sets(data, k):
 
 @implements_each(k_best_room, OWN, SwitchCost)
 def _k_best_room(data, cost, k):
+    """Return room for k label sets."""
     return _best_sets(data, k)
 
 
 @implements(k_best_room, IndependentLabels, WholeCost)
 def _k_best_room_whole(data, cost, k):
+    """Return room for k + 1 label sets, since the truth may be one of them."""
     return _best_sets(data, k + 1)
 
 
 @jitable
 def _rank(room, k, own):
+    """Find the k best label sets under room.augmented; return how many there are."""
     return best_k_labels(
         room.augmented,
         k,
@@ -198,6 +213,7 @@ def _rank(room, k, own):
 
 @implements_each(k_best, OWN, SwitchCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Rank the label sets with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
     count = _rank(room, k, own)
@@ -208,6 +224,7 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
 
 @implements(k_best, IndependentLabels, WholeCost)
 def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Rank k + 1 label sets by score, then put the truth where its price 0 puts it."""
     known_scores(data, i, theta, room)
     count = _rank(room, k + 1, own)
     price = cost_scale * cost.price[i]
@@ -218,7 +235,7 @@ def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, o
 
 
 class SortedLabels(NamedTuple):
-    """Room for a profile: labels in order, and what a level means."""
+    """Room for a profile: the labels in order, and the output that levels count from."""
 
     gain: Any  # (n_labels,)
     order: Any  # (n_labels,) int32
@@ -231,6 +248,7 @@ class SortedLabels(NamedTuple):
 
 @implements_each(profile_room, OWN, SwitchCost, WholeCost, F1Cost)
 def _profile_room(data, cost):
+    """Return room for labels sorted by what they gain."""
     m = data.n_labels
     order, spare, reference = np.zeros((3, m), dtype=np.int32)
     return SortedLabels(
@@ -246,12 +264,14 @@ def _profile_room(data, cost):
 
 @implements(profile_levels, IndependentLabels, SwitchCost)
 def _profile_levels(data, cost):
+    """Return one level per number of labels that differ from the reference."""
     check_has_levels(data, cost)
     return data.n_labels + 1
 
 
 @implements(profile, IndependentLabels, SwitchCost)
 def _profile(data, cost, i, theta, room, own, h, g):
+    """List the best h of every level: level l flips the l labels that gain most."""
     true = add_shifts(data, cost, i, theta, room)
     write_reference(data, i, own.from_empty, own.reference)
     n = flip_profile(room.augmented, own.reference, own.gain, own.order, own.spare, h)
@@ -264,6 +284,7 @@ def _profile(data, cost, i, theta, room, own, h, g):
 
 @implements(profile_output, IndependentLabels, SwitchCost)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    """Flip the first ``level`` labels of the order in the reference."""
     write_reference(data, i, own.from_empty, outputs[at:])
     for rank in range(level):
         j = own.order[rank]
@@ -272,11 +293,13 @@ def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
 
 @implements(profile_levels, IndependentLabels, WholeCost)
 def _profile_levels_whole(data, cost):
+    """Return 2: the truth, and all others."""
     return 2
 
 
 @implements(profile, IndependentLabels, WholeCost)
 def _profile_whole(data, cost, i, theta, room, own, h, g):
+    """Level 0 is the truth, level 1 the best other output, which own.order holds."""
     h[0] = g[0] = 0.0
     if not _write_best_other(data, i, theta, own.order, 0):
         return 1
@@ -291,18 +314,20 @@ def _profile_whole(data, cost, i, theta, room, own, h, g):
 
 @implements(profile_output, IndependentLabels, WholeCost)
 def _profile_output_whole(data, cost, i, theta, room, own, level, outputs, at):
+    """Write the truth for level 0, or the output that the last profile found."""
     for j in range(data.n_labels):
         outputs[at + j] = own.order[j] if level == 1 else data.labels[i, j]
 
 
 @implements(profile_levels, IndependentLabels, F1Cost)
 def _profile_levels_f1(data, cost):
+    """Return the largest number of pairs (true labels on, false labels on)."""
     return most_counts(data)
 
 
 @implements(profile, IndependentLabels, F1Cost)
 def _profile_f1(data, cost, i, theta, room, own, h, g):
-    # Level a * (n_false + 1) + b has a true labels on and b false ones.
+    """List the pairs (a, b): level a * (n_false + 1) + b has a true and b false labels on."""
     n_true, n_false = best_counts(theta.unary[0], data.labels[i], own.order, own.spare, own.sums)
     own.counts[0], own.counts[1] = n_true, n_false
     for a in range(n_true + 1):
@@ -316,5 +341,6 @@ def _profile_f1(data, cost, i, theta, room, own, h, g):
 
 @implements(profile_output, IndependentLabels, F1Cost)
 def _profile_output_f1(data, cost, i, theta, room, own, level, outputs, at):
+    """Write the output of the pair (a, b) that a level stands for."""
     a, b = level // (own.counts[1] + 1), level % (own.counts[1] + 1)
     _write_counts(data, i, own.order, own.counts[0], a, b, outputs, at)

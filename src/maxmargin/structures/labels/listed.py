@@ -1,7 +1,7 @@
 """Oracles of label sets by listing all of them: any edges, any cost, at most 16 labels.
 
-The scores of all sets are listed at the first call of an oracle with an example, a cost and
-potentials, and kept for the next: a search asks several times.
+The first call of an oracle with an example, a cost and potentials lists the scores of all sets.
+They are kept for the next calls, because a search asks several times.
 """
 
 # ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
@@ -65,11 +65,12 @@ class ListedRoom(NamedTuple):
     cross: Any  # (2^(n_labels - 1),)
     costs: Any  # (2^n_labels,)
     levels: Any  # (2, 2^n_labels) int8
-    key: Any  # all that the lists follow from: example, kind of cost, its numbers, potentials
+    key: Any  # all that the lists depend on: example, kind of cost, its numbers, potentials
 
 
 @implements(workspace, ListedLabels)
 def _workspace(data):
+    """Return theta and room for lists of all label sets; the key is NaN: nothing is listed yet."""
     m, n_edges = data.n_labels, len(data.graph.edges)
     room = ListedRoom(
         np.zeros(m),
@@ -86,12 +87,13 @@ def _workspace(data):
 
 @generic
 def list_costs(cost, data, i, room):
-    """Fill room.costs for all label sets, and add to room.augmented what is `shift`."""
+    """Fill room.costs for all label sets, and add to room.augmented the `shift` of each label."""
 
 
 @implements(list_costs, SwitchCost)
 def _list_costs(cost, data, i, room):
-    prices = room.cross[: data.n_labels]  # room that is needed only later; 2^(m - 1) >= m
+    """List the sums of the prices of wrong labels."""
+    prices = room.cross[: data.n_labels]  # `cross` is free until `all_scores`; 2^(m - 1) >= m
     for j in range(data.n_labels):
         truth = data.labels[i, j]
         prices[j] = cost.scale[i] * cost.price[j, truth] if truth >= 0 else 0.0
@@ -105,13 +107,17 @@ def _list_costs(cost, data, i, room):
 
 @implements(list_costs, WholeCost)
 def _list_costs_whole(cost, data, i, room):
+    """Give all label sets the same price, and the truth 0."""
     room.costs[:] = cost.price[i]
     room.costs[labels_to_mask(data.labels[i], data.n_labels)] = 0.0
 
 
 @jitable
 def _count_all(data, i, room):
-    """Fill room.levels with the wrong labels and the labels of all label sets; count the truth."""
+    """Count the wrong labels (room.levels[0]) and those on (room.levels[1]) of all label sets.
+
+    Returns how many labels are on in the truth.
+    """
     all_levels(data.labels[i], data.n_labels, room.levels[0])
     all_levels(room.off, data.n_labels, room.levels[1])
     n_true = 0
@@ -122,6 +128,7 @@ def _count_all(data, i, room):
 
 @implements(list_costs, F1Cost)
 def _list_costs_f1(cost, data, i, room):
+    """List the wrong labels over |y| + |y_i|, times the price of the example."""
     n_true = _count_all(data, i, room)
     for mask in range(room.costs.shape[0]):
         wrong = room.levels[0, mask]
@@ -131,7 +138,7 @@ def _list_costs_f1(cost, data, i, room):
 
 @jitable
 def _put(key, place, value):
-    """Write a number into the key; tell whether it stood there already."""
+    """Write a number into key[place]; tell whether it was there already."""
     is_old = key[place] == value
     key[place] = value
     return is_old
@@ -139,11 +146,12 @@ def _put(key, place, value):
 
 @generic
 def put_cost(cost, data, i, key):
-    """Write what `list_costs` follows from into key[1 : 3 + 2 n_labels]; tell whether it is old."""
+    """Write what `list_costs` depends on to key[1 : 3 + 2 n_labels]; tell if nothing changed."""
 
 
 @implements(put_cost, SwitchCost)
 def _put_switches(cost, data, i, key):
+    """Write 0, the cost of the truth, and what each label adds to `shift` and cost."""
     is_old = _put(key, 1, 0.0)
     is_old = _put(key, 2, cost.base[i]) and is_old
     for j in range(data.n_labels):
@@ -156,21 +164,24 @@ def _put_switches(cost, data, i, key):
 
 @implements(put_cost, WholeCost)
 def _put_whole(cost, data, i, key):
+    """Write 1 and the price of the example."""
     is_old = _put(key, 1, 1.0)
     return _put(key, 2, cost.price[i]) and is_old
 
 
 @implements(put_cost, F1Cost)
 def _put_f1(cost, data, i, key):
+    """Write 2 and the price of the example."""
     is_old = _put(key, 1, 2.0)
     return _put(key, 2, cost.price[i]) and is_old
 
 
 @jitable
 def _is_listed(data, cost, i, theta, room):
-    """Tell whether the lists are those of this example, cost and potentials; if not, they will be.
+    """Tell whether the lists belong to this example, cost and potentials; update the key.
 
-    By value: a few numbers beside 2^n_labels, and nobody has to say that something has changed.
+    If not, the caller must make the lists anew. The key compares values: these are few beside
+    2^n_labels scores, and no caller has to report a change.
     """
     m = data.n_labels
     is_old = put_cost(cost, data, i, room.key)
@@ -198,15 +209,17 @@ def list_sets(data, cost, i, theta, room):
 
 @jitable
 def _write_mask(data, i, mask, outputs, at):
+    """Write the label set of a mask, with -1 where a label is not known."""
     mask_to_labels(mask, data.n_labels, outputs[at:])
     hide_unknown(data, i, outputs, at)
 
 
 @implements_each(maximize, OWN, *EVERY)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Look for the best in the list."""
     list_sets(data, cost, i, theta, room)
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    # A label that is not known scores -inf, which times 0 is no number.
+    # Not 0: a label that is not known scores -inf, and 0 * -inf is NaN.
     score_scale = max(score_scale, 1e-300)
     none = np.zeros(0, dtype=np.int64)
     mask = best_listed(
@@ -234,11 +247,13 @@ class BestMasks(NamedTuple):
 
 @implements_each(k_best_room, OWN, *EVERY)
 def _k_best_room(data, cost, k):
+    """Return room for k masks and their values."""
     return BestMasks(np.zeros(k, dtype=np.int64), np.zeros(k))
 
 
 @implements_each(k_best, OWN, *EVERY)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Look for the k best in the list."""
     list_sets(data, cost, i, theta, room)
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     count = best_k_listed(
@@ -260,10 +275,12 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
 def _constrained(
     data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
 ):
+    """Look for the best in the list among those whose slope lies within the bounds."""
     truth = list_sets(data, cost, i, theta, room)
     m = data.n_labels
-    # The list adds up scores in another order than `margin_error`, so a slope may differ in its
-    # last bit from the bound it made: labels found before are left out by name.
+    # `low` and `high` may be slopes that the caller computed with `margin_error`. The list adds up
+    # scores in another order, so the same slope may differ in its last bit. Label sets found before
+    # are therefore left out by their masks.
     masks = np.zeros(n_banned, dtype=np.int64)
     for b in range(n_banned):
         masks[b] = labels_to_mask(banned[b * m : (b + 1) * m], m)
@@ -296,31 +313,36 @@ class ListedLevels(NamedTuple):
     levels: Any  # (2^n_labels,) int16
     best: Any  # (n_levels,)
     masks: Any  # (n_levels,) int64
-    is_grouped: int  # if not, every label set is a level
-    from_empty: int  # whether levels count labels that are on, and not those that are wrong
+    is_grouped: int  # 0: every label set is a level of its own
+    from_empty: int  # 1: levels count labels that are on; 0: labels that are wrong
 
 
 def _has_levels(data, cost):
+    """Tell whether the costs of label sets are equally spaced."""
     return counts_labels(cost) or has_equal_prices(data, cost)
 
 
 @implements(profile_levels, ListedLabels, SwitchCost)
 def _profile_levels(data, cost):
+    """Return one level per number of labels that differ, or one per label set without levels."""
     return data.n_labels + 1 if _has_levels(data, cost) else 2**data.n_labels
 
 
 @implements(profile_levels, ListedLabels, WholeCost)
 def _profile_levels_whole(data, cost):
+    """Return 2: the truth, and all others."""
     return 2
 
 
 @implements(profile_levels, ListedLabels, F1Cost)
 def _profile_levels_f1(data, cost):
+    """Return the largest number of pairs (true labels on, false labels on)."""
     return most_counts(data)
 
 
 @implements_each(profile_room, OWN, *EVERY)
 def _profile_room(data, cost):
+    """Return room for the levels of all label sets."""
     n_levels = profile_levels(data, cost)
     is_sum = isinstance(cost, SwitchCost)
     return ListedLevels(
@@ -334,11 +356,12 @@ def _profile_room(data, cost):
 
 @generic
 def group_sets(cost, data, i, room, from_empty, levels, g):
-    """Fill the level of every label set, and the cost of every level; return how many there are."""
+    """Fill levels[mask] for all label sets and g[level] for all levels; return how many levels."""
 
 
 @implements(group_sets, SwitchCost)
 def _group_sets(cost, data, i, room, from_empty, levels, g):
+    """A level counts the labels that are on (from_empty), or those that are wrong."""
     if from_empty:
         all_levels(room.off, data.n_labels, levels)
     else:
@@ -349,6 +372,7 @@ def _group_sets(cost, data, i, room, from_empty, levels, g):
 
 @implements(group_sets, WholeCost)
 def _group_sets_whole(cost, data, i, room, from_empty, levels, g):
+    """Level 0 is the truth, level 1 all others."""
     levels[:] = 1
     levels[labels_to_mask(data.labels[i], data.n_labels)] = 0
     g[0], g[1] = 0.0, cost.price[i]
@@ -366,7 +390,7 @@ def raise_levels(levels, size, step):
 
 @implements(group_sets, F1Cost)
 def _group_sets_f1(cost, data, i, room, from_empty, levels, g):
-    # Level a * (n_false + 1) + b: a true labels on, and b false ones.
+    """Level a * (n_false + 1) + b has a true labels on and b false ones."""
     n_true = n_false = 0
     for j in range(data.n_labels):
         n_true += 1 if data.labels[i, j] == 1 else 0
@@ -385,6 +409,7 @@ def _group_sets_f1(cost, data, i, room, from_empty, levels, g):
 
 @implements_each(profile, OWN, *EVERY)
 def _profile(data, cost, i, theta, room, own, h, g):
+    """List the best h of every level, or h and g of all label sets where they have no levels."""
     truth = list_sets(data, cost, i, theta, room)
     size = room.scores.shape[0]
     if not own.is_grouped:
@@ -401,5 +426,6 @@ def _profile(data, cost, i, theta, room, own, h, g):
 
 @implements_each(profile_output, OWN, *EVERY)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    """Write the label set that the last profile found for a level."""
     mask = own.masks[level] if own.is_grouped else level
     _write_mask(data, i, mask, outputs, at)

@@ -42,6 +42,7 @@ class PairwiseRoom(NamedTuple):
 
 @implements(workspace, PairwiseLabels)
 def _workspace(data):
+    """Return theta and room for roof duality and the local search."""
     joint = np.zeros(len(data.graph.edges))
     room = PairwiseRoom(np.zeros(data.n_labels), joint, bounded_room(data.graph))
     return label_potentials(data), room
@@ -49,7 +50,7 @@ def _workspace(data):
 
 @jitable
 def _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Write a good output; return by how much a better one could be better at most."""
+    """Write a good output; return how much better the best one can be at most."""
     augment(data, cost, i, theta, room, score_scale, cost_scale)
     value, bound = best_labels_bounded(
         room.augmented,
@@ -64,16 +65,19 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 
 @implements_each(maximize, OWN, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Write a good output, which need not be the best."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements_each(maximize_bounded, OWN, SwitchCost)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Write a good output; return the bound of the relaxation."""
     scores, costs = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     excess = _search(data, cost, i, theta, room, scores, costs, outputs, at)
-    # Without a score each label is decided by its price alone, so nothing was missed. Without a
-    # cost, what breaks ties weighs less than rounding.
+    # If score_scale is 0, each label is decided by its price alone: the output is the best, and
+    # excess comes only from the scores that break ties. If cost_scale is 0, the costs that break
+    # ties add less to excess than rounding does.
     if score_scale == 0.0:
         excess = 0.0
     h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)

@@ -1,7 +1,7 @@
 """Label sets by HiGHS: integer programmes, or linear ones for the relaxation. Runs as Python.
 
-The reference for the compiled kinds of label sets, and the one with an oracle for slopes between
-bounds beyond 16 labels. A time limit makes it an oracle with a bound.
+They are the reference for the compiled kinds of label sets. Beyond 16 labels they alone have the
+oracle `constrained`. With a time limit an oracle may miss the best output, but returns a bound.
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ from maxmargin.structures.labels.shared import (
 )
 from maxmargin.structures.user.data import Box
 
-#: A linear programme cannot tell a slope of 0, that of the truth, from one above it; so it is asked
-#: for this slope at least. What lies below it is worth less than this, (1 + h)^2 times.
+#: `constrained` asks for slopes > low, but a linear programme knows only >=, and the truth has the
+#: slope 0. So the relaxation is asked for at least this slope. An output below it is worth at most
+#: LEAST_SLOPE * (1 + h)^2.
 LEAST_SLOPE = 1e-7
 
-#: A slope oracle that meets a bound only up to rounding asks again without that label set; so often
-#: at most, before it says that there is none.
+#: If HiGHS finds a label set that meets a bound only up to rounding, `constrained` bans it and asks
+#: again. After this many bans it raises an error.
 MOST_BANS = 100
 
 
@@ -66,8 +67,8 @@ class ProgramLabels:
     ----------
     X, Y, edges, bias : as `maxmargin.structures.labels_data` takes them
     time_limit : float or None
-        Seconds for each call of the oracle; None for no limit. Where it strikes, the best output
-        found is used, and the bound that was proved.
+        Seconds for each call of the oracle; None for no limit. When it is reached, the best
+        output found so far is used, with the bound proved so far.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class ProgramLabels:
         return self.with_edges((outputs[at : at + self.n_labels] == 1).astype(np.float64))
 
     def with_edges(self, node: np.ndarray) -> Part:
-        """Return the point of an integral label set."""
+        """Return the point of an integral label set: an edge is 1 if both its labels are."""
         return Part(node, node[self.graph.edges[:, 0]] * node[self.graph.edges[:, 1]])
 
     def write(self, i: int, part: Part, outputs: np.ndarray, at: int) -> None:
@@ -153,11 +154,13 @@ BOTH = (ProgramLabels, RelaxedProgramLabels)
 
 @implements_each(n_weights, BOTH)
 def _n_weights(data):
+    """Return the length of w: the weights of labels, their biases, and the weights of edges."""
     return (data.n_columns + data.has_bias) * data.n_labels + len(data.graph.edges)
 
 
 @implements(output_sizes, ProgramLabels)
 def _output_sizes(data):
+    """Return the number of labels for every example."""
     return np.full(len(data.labels), data.n_labels, dtype=np.int64)
 
 
@@ -166,26 +169,31 @@ implements(are_outputs, ProgramLabels)(are_sets)
 
 @implements(output_sizes, RelaxedProgramLabels)
 def _output_sizes_relaxed(data):
+    """Return 1 for every example: a `Box`."""
     return np.ones(len(data.labels), dtype=np.int64)
 
 
 @implements(output_size, ProgramLabels)
 def _output_size(data, i):
+    """Return the number of labels."""
     return data.n_labels
 
 
 @implements(output_size, RelaxedProgramLabels)
 def _output_size_relaxed(data, i):
+    """Return 1: a `Box`."""
     return 1
 
 
 @implements(truths, ProgramLabels)
 def _truths(data):
+    """Return the true label sets: 1, 0, or -1 where a label is not known."""
     return data.labels.reshape(-1)
 
 
 @implements(truths, RelaxedProgramLabels)
 def _truths_relaxed(data):
+    """Return the true label sets as points of the polytope, each in a `Box`."""
     cells = np.empty(len(data.labels), dtype=object)
     for i in range(len(cells)):
         cells[i] = Box(data.true_part(i))
@@ -194,11 +202,13 @@ def _truths_relaxed(data):
 
 @implements_each(true_parts, BOTH)
 def _true_parts(data):
+    """Return the true states of all labels, for costs that price switches."""
     return switches(data.labels)
 
 
 @implements_each(score_lengths, BOTH)
 def _score_lengths(data):
+    """Bound phi by the row of the example: see `label_lengths`."""
     squares = data.X.multiply(data.X) if sp.issparse(data.X) else np.square(data.X)
     with np.errstate(over="ignore"):
         lengths = np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64)).reshape(-1)
@@ -207,10 +217,12 @@ def _score_lengths(data):
 
 @implements_each(workspace, BOTH)
 def _workspace(data):
+    """Return theta; HiGHS has its own room."""
     return label_potentials(data), ()
 
 
 def _weights(data, w):
+    """Return views of w: a matrix with one column per label, and the weights of edges."""
     n_rows = data.n_columns + data.has_bias
     n_unary = n_rows * data.n_labels
     return w[:n_unary].reshape(n_rows, data.n_labels), w[n_unary:]
@@ -218,6 +230,7 @@ def _weights(data, w):
 
 @implements_each(potentials, BOTH)
 def _potentials(data, i, w, scale, theta):
+    """Fill theta with the scores of labels and edges."""
     W, pair = _weights(data, w)
     theta.unary[0] = scale * np.asarray(data.X[i] @ W[: data.n_columns]).reshape(-1)
     if data.has_bias:
@@ -226,12 +239,14 @@ def _potentials(data, i, w, scale, theta):
 
 
 def _difference(data, i, outputs, at):
+    """Return labels and edges of the truth less those of an output."""
     truth, part = data.true_part(i), data.part(outputs, at)
     return truth.node - part.node, truth.edge - part.edge
 
 
 @implements_each(parts, BOTH)
 def _parts(data, i, outputs, at, scale, mu):
+    """Add the labels and edges of the output."""
     part = data.part(outputs, at)
     mu.unary[0] += scale * part.node
     mu.pair[:] += scale * part.edge
@@ -239,22 +254,25 @@ def _parts(data, i, outputs, at, scale, mu):
 
 @implements_each(add_parts, BOTH)
 def _add_parts(data, i, mu, scale, w):
+    """Add the joint features of mu."""
     _add_features(data, i, mu.unary[0], mu.pair, scale, w)
 
 
 @implements_each(margin_error, BOTH)
 def _margin_error(data, i, theta, outputs, at):
+    """Return the score of the output less that of the truth."""
     node, edge = _difference(data, i, outputs, at)
     return -float(theta.unary[0] @ node + theta.pair @ edge)
 
 
 @implements_each(add_difference, BOTH)
 def _add_difference(data, i, outputs, at, scale, w):
+    """Add the joint features of the truth less those of the output."""
     _add_features(data, i, *_difference(data, i, outputs, at), scale, w)
 
 
 def _add_features(data, i, node, edge, scale, w):
-    """w += scale * the joint features of labels and edges that are on in part."""
+    """w += scale * the joint features of labels ``node`` and edges ``edge``."""
     W, pair = _weights(data, w)
     row = data.X[i]
     if sp.issparse(row):
@@ -268,6 +286,7 @@ def _add_features(data, i, node, edge, scale, w):
 
 @implements_each(difference_potentials, BOTH)
 def _difference_potentials(data, i, outputs, at, spare, theta):
+    """Score labels and edges at Psi_i(y): |x|^2 times what truth and output differ by."""
     node, edge = _difference(data, i, outputs, at)
     values = data.X[i].data if sp.issparse(data.X) else np.asarray(data.X[i])
     square = float(np.square(values, dtype=np.float64).sum()) + data.has_bias
@@ -277,6 +296,7 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 
 @implements(mix, RelaxedProgramLabels)
 def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
+    """Write the mean of two points, which is a point of the polytope too."""
     pairs = zip(left[left_at].value, right[right_at].value, strict=True)
     outputs[at] = Box(Part(*((1.0 - share) * a + share * b for a, b in pairs)))
     return True
@@ -286,19 +306,21 @@ def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
 
 
 def _of_truth(data, table, i):
-    """Return what a table has for the true state of each label, 0 where that is not known."""
+    """Return table[j, truth_j] for each label j, 0 where the truth is not known."""
     truth = data.labels[i]
     return np.where(truth >= 0, table[np.arange(data.n_labels), np.maximum(truth, 0)], 0.0)
 
 
 @implements_each(output_cost, BOTH, SwitchCost)
 def _output_cost(data, cost, i, outputs, at):
+    """Return the prices of wrong labels, each times how wrong it is, and the cost of the truth."""
     node, _ = _difference(data, i, outputs, at)
     return float(cost.base[i] + cost.scale[i] * (_of_truth(data, cost.price, i) @ np.abs(node)))
 
 
 @implements_each(shift, BOTH, SwitchCost)
 def _shift(data, cost, i, outputs, at):
+    """Return the shifts of wrong labels, each times how wrong it is."""
     if len(cost.shift) == 0:
         return 0.0
     node, _ = _difference(data, i, outputs, at)
@@ -307,6 +329,7 @@ def _shift(data, cost, i, outputs, at):
 
 @implements(output_cost, ProgramLabels, WholeCost)
 def _output_cost_whole(data, cost, i, outputs, at):
+    """Return the price of the example if any label is wrong."""
     is_right = np.array_equal(outputs[at : at + data.n_labels], data.labels[i])
     return 0.0 if is_right else float(cost.price[i])
 
@@ -324,22 +347,24 @@ def _gains(data, cost, i):
 
 
 def _answer(data, cost, i, theta, score_scale, cost_scale, banned=()):
+    """Solve the programme of `maximize`, without the label sets in ``banned``."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     added, price = _gains(data, cost, i)
     unary = score_scale * (theta.unary[0] + added) + cost_scale * price
     pair = score_scale * theta.pair
     answer = data.solve(i, unary, pair, banned=banned)
-    # Where the time was too short for a bound there is still that of every weight on its own.
+    # HiGHS may have no bound when its time is over. The sum of all positive weights is one.
     most = float(np.maximum(unary, 0.0).sum() + np.maximum(pair, 0.0).sum())
     return answer._replace(bound=min(answer.bound, most))
 
 
 @implements_each(maximize_bounded, BOTH, SwitchCost)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Write what HiGHS found; return the bound that it proved."""
     answer = _answer(data, cost, i, theta, score_scale, cost_scale)
     if np.isfinite(answer.value):
         part, excess = Part(answer.node, answer.edge), answer.bound - answer.value
-    else:  # the time was too short for anything: the true output will do
+    else:  # HiGHS found no output in its time: take the truth
         part = data.true_part(i)
         added, price = _gains(data, cost, i)
         unary = score_scale * (theta.unary[0] + added) + cost_scale * price
@@ -353,11 +378,13 @@ def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outpu
 
 @implements_each(maximize, BOTH, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Write what HiGHS found."""
     _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements(maximize_bounded, ProgramLabels, WholeCost)
 def _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Compare the best label set other than the truth with the truth, whose value is 0."""
     truth = data.true_part(i)
     price = cost_scale * float(cost.price[i])
     data.write(i, truth, outputs, at)
@@ -372,24 +399,28 @@ def _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale,
 
 @implements(maximize, ProgramLabels, WholeCost)
 def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Write what `_maximize_bounded_whole` finds."""
     _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements_each(capabilities, BOTH)
 def _capabilities(data, cost):
+    """Name what the oracles offer, which is less where there is a time limit."""
     named = capabilities.__wrapped__(data, cost)
-    # A programme that is cut short may have missed a better output, or that there is one at all:
-    # only `maximize_bounded` can say so.
+    # A programme that is stopped by its time limit may miss a better output, or find none although
+    # there is one. Only `maximize_bounded` can report that.
     return named if data.time_limit is None else named - {"k_best", "constrained"}
 
 
 @implements_each(k_best_room, (ProgramLabels,), SwitchCost)
 def _k_best_room(data, cost, k):
+    """Return nothing to work in."""
     return np.zeros(0)
 
 
 @implements_each(k_best, (ProgramLabels,), SwitchCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Solve k programmes, each without the label sets that were found before."""
     found = []
     for rank in range(k):
         answer = _answer(data, cost, i, theta, score_scale, cost_scale, found)
@@ -405,13 +436,15 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
 def _constrained(
     data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
 ):
-    # As functions of a point: h = score - base, and g = price . node + start.
+    """Solve a programme with the bounds of the slope as linear constraints."""
+    # For a point of the polytope: h = its score - base, and g = price . node + start.
     added, price = _gains(data, cost, i)
     score = theta.unary[0] + added
     truth = data.true_part(i)
     base = float(score @ truth.node + theta.pair @ truth.edge)
     start = float(cost.base[i]) - float(price @ truth.node)
-    # A relaxation attains its ends, where an angle would not shrink: it is kept off them.
+    # The relaxation has points exactly on the bounds, with which a search would never get on: its
+    # angle would not shrink. So the bounds 1 + h > 0 and slope > 0 are moved by edge_off.
     edge_off = 0.0 if data.is_integral else LEAST_SLOPE
     rows = [(score, theta.pair, base - 1.0 + edge_off, np.inf)]
     least = max(low, edge_off)
@@ -421,7 +454,8 @@ def _constrained(
             bounds = (edge, np.inf) if is_low else (-np.inf, edge)
             rows.append((price - slope * score, -slope * theta.pair, *bounds))
     weights = (score + tilt * price, theta.pair) if tilt < np.inf else (price, 0.0 * theta.pair)
-    # A programme cannot tell < from <=; an integer one can leave out what it should not have found.
+    # A programme knows only <=, not <. If an integer programme finds a label set that lies on a
+    # strict bound, the label set is banned and the programme is solved again.
     size = output_size(data, i)
     bans = []
     if data.is_integral:

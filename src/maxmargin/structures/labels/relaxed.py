@@ -1,7 +1,8 @@
 """Label sets relaxed to the local polytope: outputs are half-integral vertices, or means of two.
 
-Score, features and costs are linear on the polytope. Those of an output are worked out for its two
-sides, (1 - share) left + share right, and added; where the share is 0 only the left is looked at.
+Scores, features and costs are linear on the polytope. They are computed for the two vertices of an
+output, its sides, and added up as (1 - share) left + share right. Where the share is 0, only the
+left side is computed.
 See `RelaxedLabels` for the cells.
 """
 
@@ -41,10 +42,10 @@ from maxmargin.structures.labels.shared import (
     scales_with_ties,
 )
 
-#: Edges to a cell: the sign is left alone.
+#: How many edges have their bits in one int32 cell: all but the sign bit are used.
 BITS = 31
 
-#: What a share of 1 would be as a cell.
+#: The number that stands for a share of 1 in a cell.
 WHOLE = 2**30
 
 
@@ -60,6 +61,7 @@ class RelaxedRoom(NamedTuple):
 
 @implements(workspace, RelaxedLabels)
 def _workspace(data):
+    """Return theta and room for roof duality."""
     m, n_edges = data.n_labels, len(data.graph.edges)
     node2, edge2 = np.zeros(m, dtype=np.int32), np.zeros(n_edges, dtype=np.int32)
     room = RelaxedRoom(np.zeros(m), np.zeros(n_edges), roof_room(data.graph), node2, edge2)
@@ -94,16 +96,19 @@ def edge_twice(data, outputs, at, a, b, e):
 
 @implements(output_size, RelaxedLabels)
 def _output_size(data, i):
+    """Return the cells of two vertices, and one for the share."""
     return 2 * side_size(data) + 1
 
 
 @implements(output_sizes, RelaxedLabels)
 def _output_sizes(data):
+    """Return the cells of two vertices, and one for the share, for every example."""
     return np.full(len(data.labels), 2 * side_size(data) + 1, dtype=np.int64)
 
 
 @implements(truths, RelaxedLabels)
 def _truths(data):
+    """Return the true label sets as vertices: twice the labels, left = right, share 0."""
     side = side_size(data)
     cells = np.zeros((len(data.labels), 2 * side + 1), dtype=np.int32)
     twice = np.where(data.labels >= 0, 2 * data.labels, -1)
@@ -113,6 +118,7 @@ def _truths(data):
 
 @implements(are_outputs, RelaxedLabels)
 def _are_means(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Tell which cells hold two vertices and a share from 0 to 1."""
     side, m = side_size(data), data.n_labels
     rows = cells.reshape(len(examples), 2 * side + 1)
     known = np.asarray(data.labels)[examples] >= 0
@@ -126,9 +132,10 @@ def _are_means(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray
 
 @implements(mix, RelaxedLabels)
 def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
+    """Write the mean of two vertices; refuse outputs that are means themselves."""
     side = side_size(data)
     if left[left_at + 2 * side] != 0 or right[right_at + 2 * side] != 0:
-        return False  # a mean of more than two
+        return False  # the result would be a mean of more than two vertices
     part = round(share * WHOLE)
     for cell in range(side):
         first, second = left[left_at + cell], right[right_at + cell]
@@ -143,6 +150,7 @@ def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
 
 @jitable
 def _add_side_parts(data, i, outputs, at, scale, mu):
+    """Add scale times the labels and pairs of the vertex whose cells begin at ``at``."""
     graph = data.graph
     for a in range(data.n_labels):
         if outputs[at + a] > 0:
@@ -155,6 +163,7 @@ def _add_side_parts(data, i, outputs, at, scale, mu):
 
 @implements(parts, RelaxedLabels)
 def _parts(data, i, outputs, at, scale, mu):
+    """Add the labels and pairs of both vertices, by their shares."""
     share = share_of(data, outputs, at)
     _add_side_parts(data, i, outputs, at, scale * (1.0 - share), mu)
     if share > 0.0:
@@ -185,6 +194,7 @@ def _side_error(data, i, theta, outputs, at):
 
 @implements(margin_error, RelaxedLabels)
 def _margin_error(data, i, theta, outputs, at):
+    """Return the mean of the margin errors of both vertices."""
     error = _side_error(data, i, theta, outputs, at)
     share = share_of(data, outputs, at)
     if share > 0.0:
@@ -195,6 +205,7 @@ def _margin_error(data, i, theta, outputs, at):
 
 @jitable
 def _add_side(data, i, outputs, at, scale, w):
+    """Add scale * Psi_i of the vertex whose cells begin at ``at``."""
     m = data.n_labels
     n_rows = data.n_columns + data.has_bias
     W = w[: n_rows * m].reshape((n_rows, m))
@@ -222,6 +233,7 @@ def _add_side(data, i, outputs, at, scale, w):
 
 @implements(add_difference, RelaxedLabels)
 def _add_difference(data, i, outputs, at, scale, w):
+    """Add Psi_i of both vertices, by their shares."""
     share = share_of(data, outputs, at)
     _add_side(data, i, outputs, at, scale * (1.0 - share), w)
     if share > 0.0:
@@ -230,6 +242,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 @jitable
 def _add_side_potentials(data, i, outputs, at, scale, square, theta):
+    """Add to theta the scores at scale * Psi_i of the vertex whose cells begin at ``at``."""
     graph = data.graph
     for j in range(data.n_labels):
         truth = data.labels[i, j]
@@ -249,6 +262,7 @@ def _add_side_potentials(data, i, outputs, at, scale, square, theta):
 
 @implements(difference_potentials, RelaxedLabels)
 def _difference_potentials(data, i, outputs, at, spare, theta):
+    """Fill theta with the scores at Psi_i of the mean of both vertices."""
     square = row_product(data.features, i, i) + data.has_bias
     theta.unary[:] = 0.0
     theta.pair[:] = 0.0
@@ -263,7 +277,7 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 
 @jitable
 def _side_sum(data, table, i, outputs, at):
-    """Return the sum of a table over the labels of a vertex that are wrong; halves count half."""
+    """Return the sum of table[j, truth_j] over the wrong labels j of a vertex; 1/2 counts half."""
     total = 0.0
     for j in range(data.n_labels):
         truth = data.labels[i, j]
@@ -274,6 +288,7 @@ def _side_sum(data, table, i, outputs, at):
 
 @jitable
 def _sum_over_wrong(data, table, scale, i, outputs, at):
+    """Return scale times the mean of `_side_sum` over both vertices."""
     total = scale * _side_sum(data, table, i, outputs, at)
     share = share_of(data, outputs, at)
     if share > 0.0:
@@ -284,11 +299,13 @@ def _sum_over_wrong(data, table, scale, i, outputs, at):
 
 @implements(output_cost, RelaxedLabels, SwitchCost)
 def _output_cost(data, cost, i, outputs, at):
+    """Return the mean cost of both vertices."""
     return cost.base[i] + _sum_over_wrong(data, cost.price, cost.scale[i], i, outputs, at)
 
 
 @implements(shift, RelaxedLabels, SwitchCost)
 def _shift(data, cost, i, outputs, at):
+    """Return the mean shift of both vertices; 0 for a cost without shifts."""
     if cost.shift.shape[0] == 0:
         return 0.0
     return _sum_over_wrong(data, cost.shift, cost.scale[i], i, outputs, at)
@@ -299,6 +316,7 @@ def _shift(data, cost, i, outputs, at):
 
 @implements_each(maximize, (RelaxedLabels,), SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Write the vertex that roof duality finds, as left and as right, with share 0."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
     roof_dual(room.augmented, data.graph, room.joint, room.roof, room.node2, room.edge2)

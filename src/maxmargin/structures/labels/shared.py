@@ -1,6 +1,6 @@
 """What label sets have in common, however their best output is found.
 
-Outputs are one cell a label here; those of the relaxation are in labels_relaxed.py.
+Outputs have one cell per label here; those of the relaxation are in relaxed.py.
 """
 
 # ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
@@ -72,9 +72,9 @@ def implements_each(
 
 @jitable
 def label_gains(cost, i, j, truth):
-    """Return what label j of example i adds to `shift` and to the cost when it is switched on.
+    """Return what label j of example i adds to `shift` and to a `SwitchCost` when it is on.
 
-    For a `SwitchCost`. ``truth`` is 0 or 1.
+    ``truth`` is 0 or 1. If it is 1, the signs are reversed: the label on is right, off is wrong.
     """
     sign = -cost.scale[i] if truth == 1 else cost.scale[i]
     added = sign * cost.shift[j, truth] if cost.shift.shape[0] > 0 else 0.0
@@ -83,6 +83,7 @@ def label_gains(cost, i, j, truth):
 
 @jitable
 def _sum_over_wrong(data, table, i, outputs, at):
+    """Return the sum of table[j, truth_j] over the labels j that are wrong."""
     total = 0.0
     for j in range(data.n_labels):
         truth = data.labels[i, j]
@@ -93,11 +94,13 @@ def _sum_over_wrong(data, table, i, outputs, at):
 
 @implements_each(output_cost, INTEGRAL, SwitchCost)
 def _output_cost(data, cost, i, outputs, at):
+    """Return the cost of the wrong labels, and that of the truth (`base`)."""
     return cost.base[i] + cost.scale[i] * _sum_over_wrong(data, cost.price, i, outputs, at)
 
 
 @implements_each(shift, INTEGRAL, SwitchCost)
 def _shift(data, cost, i, outputs, at):
+    """Return the shifts of the wrong labels; 0 for a cost without shifts."""
     if cost.shift.shape[0] == 0:
         return 0.0
     return cost.scale[i] * _sum_over_wrong(data, cost.shift, i, outputs, at)
@@ -105,6 +108,7 @@ def _shift(data, cost, i, outputs, at):
 
 @implements_each(output_cost, INTEGRAL, WholeCost)
 def _output_cost_whole(data, cost, i, outputs, at):
+    """Return the price of the example if any label is wrong."""
     for j in range(data.n_labels):
         if outputs[at + j] != data.labels[i, j]:
             return cost.price[i]
@@ -113,8 +117,9 @@ def _output_cost_whole(data, cost, i, outputs, at):
 
 @implements_each(cost_step, INTEGRAL, SwitchCost)
 def _cost_step(data, cost):
+    """Return the step of each example; None where the prices have no common step."""
     if len(cost.shift):
-        return None  # searches count in steps from a truth that costs nothing
+        return None  # searches count steps from a truth of cost 0, but here its cost is `base`
     try:
         return cost.scale * steps_of(cost.price)[1]
     except ValueError:
@@ -123,12 +128,13 @@ def _cost_step(data, cost):
 
 @implements_each(cost_step, INTEGRAL, WholeCost)
 def _cost_step_whole(data, cost):
+    """Return the price of each example: costs are 0 or this."""
     return cost.price
 
 
 @jitable
 def count_labels(data, i, outputs, at):
-    """Return how many labels are wrong, and how many are on in output and truth together."""
+    """Return the number of wrong labels, and |y| + |y_i|, the labels on in output and truth."""
     wrong = on = 0
     for j in range(data.n_labels):
         truth, label = data.labels[i, j], outputs[at + j]
@@ -142,13 +148,14 @@ def count_labels(data, i, outputs, at):
 
 @implements_each(output_cost, INTEGRAL, F1Cost)
 def _output_cost_f1(data, cost, i, outputs, at):
+    """Return the wrong labels over |y| + |y_i|, times the price of the example."""
     wrong, on = count_labels(data, i, outputs, at)
     return cost.price[i] * wrong / on if wrong > 0 else 0.0
 
 
 @jitable
 def weighted_gain(score, price, score_scale, cost_scale):
-    """Return what a label alone gains when on; at a scale of 0 a tie goes by that criterion."""
+    """Return what a label gains when on; if a scale is 0, its criterion breaks ties."""
     gain = score_scale * score + cost_scale * price
     if gain == 0.0 and score_scale * cost_scale == 0.0:
         return score + price
@@ -157,15 +164,16 @@ def weighted_gain(score, price, score_scale, cost_scale):
 
 @generic
 def cost_range(cost, data, i):
-    """Return how far below the highest cost the next outputs are, and two ranges.
+    """Return three numbers: least step below the highest cost, range of costs, range of `shift`.
 
-    These are the highest differences of two costs and of two values of `shift`. The first is inf
-    where all outputs cost the same.
+    The step is how far the next lower cost is below the highest one, or less; it is inf where all
+    outputs cost the same. A range is the largest difference of two values.
     """
 
 
 @implements(cost_range, SwitchCost)
 def _range_of_sums(cost, data, i):
+    """Add up all prices and all shifts of known labels; the least step is the smallest price."""
     total = shifts = 0.0
     least = np.inf
     for j in range(data.n_labels):
@@ -181,21 +189,22 @@ def _range_of_sums(cost, data, i):
 
 @implements(cost_range, WholeCost)
 def _range_of_whole(cost, data, i):
+    """All wrong outputs cost the same, and the truth costs nothing."""
     return cost.price[i], cost.price[i], 0.0
 
 
 @implements(cost_range, F1Cost)
 def _range_of_f1(cost, data, i):
-    # Fractions whose denominators are at most 2 m.
+    """Costs are fractions with denominators up to 2 m: two of them differ by 1/(4 m^2) or more."""
     return cost.price[i] / (4.0 * data.n_labels * data.n_labels), cost.price[i], 0.0
 
 
 @jitable
 def scales_with_ties(data, cost, i, theta, score_scale, cost_scale):
-    """Return scales that are both positive, so that a criterion that does not count breaks ties.
+    """Return two positive scales; a scale that was 0 becomes so small that it only breaks ties.
 
-    At a score scale of 0 all scores together weigh less than the smallest step below the highest
-    cost; at a cost scale of 0 costs weigh less than what rounding may do to the scores.
+    If score_scale is 0, all scores together shall weigh less than the smallest step below the
+    highest cost. If cost_scale is 0, costs shall weigh less than rounding may change the scores.
     """
     if (score_scale > 0.0) == (cost_scale > 0.0):
         return score_scale, cost_scale
@@ -213,9 +222,9 @@ def scales_with_ties(data, cost, i, theta, score_scale, cost_scale):
 
 @jitable
 def augment(data, cost, i, theta, room, score_scale, cost_scale):
-    """Fill room.augmented with what each label gains when on, and room.joint for the edges.
+    """Fill room.augmented with what each label gains when on, and room.joint with the edges.
 
-    Labels that are not known stay off: -inf.
+    A label that is not known gains -inf, so it stays off.
     """
     for j in range(data.n_labels):
         truth = data.labels[i, j]
@@ -231,10 +240,10 @@ def augment(data, cost, i, theta, room, score_scale, cost_scale):
 
 @jitable
 def add_shifts(data, cost, i, theta, room):
-    """Fill room.augmented with the scores of labels and what they add to `shift`; return a sum.
+    """Fill room.augmented with score plus `shift` of each label; return their sum over the truth.
 
-    The sum is that of the true labels: what an output has above it is h, but for edges. Labels that
-    are not known are -inf.
+    For an output without edges, h is its sum of room.augmented less the sum returned. Labels that
+    are not known have -inf.
     """
     total = 0.0
     for j in range(data.n_labels):
@@ -249,7 +258,7 @@ def add_shifts(data, cost, i, theta, room):
 
 @jitable
 def write_set(data, i, ys, rank, outputs, at):
-    """Copy a label set that was found into an output."""
+    """Copy label set ``rank`` of ys into an output, with -1 where a label is not known."""
     for j in range(data.n_labels):
         outputs[at + j] = ys[rank, j] if data.labels[i, j] >= 0 else -1
 
@@ -265,7 +274,7 @@ def known_scores(data, i, theta, room):
 def write_with_price(data, i, score_scale, price, k, count, ys, scores, outputs, at):
     """Write the k best label sets, where all but the truth have a price added; return how many.
 
-    ys and scores are the count best by score alone, up to k + 1 of them.
+    ``ys`` and ``scores`` hold the ``count`` best label sets by score alone, at most k + 1.
     """
     m = data.n_labels
     place = count
@@ -275,7 +284,8 @@ def write_with_price(data, i, score_scale, price, k, count, ys, scores, outputs,
             is_truth = is_truth and (data.labels[i, j] < 0 or ys[rank, j] == data.labels[i, j])
         if is_truth:
             place = rank
-    # Those before the truth stay so; it comes right before the first that is worse than it.
+    # The truth, at ``place``, is the only one without the price. It moves down to ``after``, right
+    # before the first label set that is worse even with the price added.
     after = place
     while after + 1 < count and score_scale * (scores[place] - scores[after + 1]) <= price:
         after += 1
@@ -303,33 +313,38 @@ def hide_unknown(data, i, outputs, at):
 
 @implements_each(n_weights, ALL)
 def _n_weights(data):
+    """Return the length of w: the weights of labels, their biases, and the weights of edges."""
     return (data.n_columns + data.has_bias) * data.n_labels + len(data.graph.edges)
 
 
 @implements_each(output_sizes, INTEGRAL)
 def _output_sizes(data):
+    """Return the number of labels for every example."""
     return np.full(len(data.labels), data.n_labels, dtype=np.int64)
 
 
 @implements_each(truths, INTEGRAL)
 def _truths(data):
+    """Return the true label sets: 1, 0, or -1 where a label is not known."""
     return data.labels.reshape(-1)
 
 
 @implements_each(true_parts, ALL)
 def _true_parts(data):
+    """Return the true states of all labels, for costs that price switches."""
     return switches(data.labels)
 
 
 @implements_each(score_lengths, ALL)
 def _score_lengths(data):
+    """Bound phi by the row of the example: see `label_lengths`."""
     return label_lengths(data, *row_lengths(data.features))
 
 
 def label_lengths(data: Any, lengths: np.ndarray, terms: np.ndarray) -> tuple[Any, Any]:
-    """Return what `score_lengths` does, given the lengths of rows and how many numbers they have.
+    """Return what `score_lengths` returns, given the lengths of rows and the terms of each.
 
-    Every label that is on adds its row and a bias, every pair of them a weight.
+    Every label that is on adds its row and a bias, every edge whose labels are both on a weight.
     """
     n_edges = len(data.graph.edges)
     labels = np.sqrt(data.n_labels) * (lengths + data.has_bias)
@@ -341,13 +356,14 @@ def are_sets(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Tell which cells are label sets, as `are_outputs` says."""
     sets = cells.reshape(len(examples), data.n_labels)
     known = np.asarray(data.labels)[examples] >= 0
-    # A label that is not known is no part of an output, whatever stands in its cell.
+    # The cell of a label that is not known may hold -1, 0 or 1: nobody reads it.
     good = np.where(known, (sets == 0) | (sets == 1), (sets >= -1) & (sets <= 1))
     return np.asarray(good.all(axis=1))
 
 
 @implements_each(output_size, INTEGRAL)
 def _output_size(data, i):
+    """Return the number of labels."""
     return data.n_labels
 
 
@@ -368,6 +384,7 @@ def fill_potentials(data, i, w, scale, theta):
 
 @implements_each(difference_potentials, INTEGRAL)
 def _difference_potentials(data, i, outputs, at, spare, theta):
+    """Score labels and edges at Psi_i(y): |x|^2 times what truth and output differ by."""
     square = row_product(data.features, i, i) + data.has_bias
     for j in range(data.n_labels):
         truth, label = data.labels[i, j], outputs[at + j]
@@ -400,6 +417,7 @@ def set_parts(data, i, outputs, at, scale, mu):
 
 @implements_each(add_parts, ALL)
 def _add_parts(data, i, mu, scale, w):
+    """Add x_i and the bias to the column of every label, times mu; then the edges."""
     m = data.n_labels
     n_rows = data.n_columns + data.has_bias
     W = w[: n_rows * m].reshape((n_rows, m))
@@ -416,7 +434,8 @@ def _add_parts(data, i, mu, scale, w):
 
 @implements_each(margin_error, INTEGRAL)
 def _margin_error(data, i, theta, outputs, at):
-    # Most labels are off: only the edges at those that are on are looked at.
+    """Return the scores of labels and edges that are on, less those that are on in the truth."""
+    # Most labels are off, so only the edges of labels that are on are visited.
     error = 0.0
     for j in range(data.n_labels):
         label = outputs[at + j]
@@ -438,6 +457,7 @@ def _margin_error(data, i, theta, outputs, at):
 
 @implements_each(add_difference, INTEGRAL)
 def _add_difference(data, i, outputs, at, scale, w):
+    """Add the features of the true label set; subtract those of the output."""
     m = data.n_labels
     n_rows = data.n_columns + data.has_bias
     W = w[: n_rows * m].reshape((n_rows, m))
@@ -474,7 +494,7 @@ def has_equal_prices(data: Any, cost: Any) -> bool:
 
 
 def counts_labels(cost: Any) -> bool:
-    """Tell whether the cost of an output goes by how many labels are on, whichever they are."""
+    """Tell whether the cost of an output depends only on how many labels are on."""
     first = cost.price[0, 0]
     on, off = (cost.price[:, 0] == first).all(), (cost.price[:, 1] == -first).all()
     return bool(first != 0.0 and on and off)
@@ -493,8 +513,8 @@ def check_has_levels(data: Any, cost: Any) -> None:
 def write_reference(data, i, from_empty, reference):
     """Write the output of level 0, from which a level counts the labels that differ.
 
-    It is the empty set where `counts_labels` holds, and the truth elsewhere; -1 where a label is
-    not known.
+    It is the empty set if `counts_labels` holds for the cost, else the truth. Labels that are not
+    known are -1.
     """
     for j in range(data.n_labels):
         truth = data.labels[i, j]
@@ -503,7 +523,7 @@ def write_reference(data, i, from_empty, reference):
 
 @jitable
 def write_level_costs(data, cost, i, from_empty, n_levels, g):
-    """Write what the outputs of each level cost."""
+    """Write to g the cost of the outputs of each level."""
     first, step = cost.base[i], 0.0
     for j in range(data.n_labels):
         truth = data.labels[i, j]
@@ -517,7 +537,7 @@ def write_level_costs(data, cost, i, from_empty, n_levels, g):
 
 
 def most_counts(data: Any) -> int:
-    """Return the most pairs (true labels on, false labels on) that any example has."""
+    """Return the largest number of pairs (true labels on, false labels on) of any example."""
     n_true = (data.labels == 1).sum(axis=1)
     n_false = (data.labels == 0).sum(axis=1)
     return int(((n_true + 1) * (n_false + 1)).max(initial=1))

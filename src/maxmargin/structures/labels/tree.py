@@ -62,6 +62,7 @@ class TreeRoom(NamedTuple):
 
 
 def _best_of_tree(data, k):
+    """Return room for k label sets."""
     m = data.n_labels
     part, message, scores = np.zeros((3, k))
     return BestOfTree(
@@ -78,6 +79,7 @@ def _best_of_tree(data, k):
 
 @implements(workspace, TreeLabels)
 def _workspace(data):
+    """Return theta and room for messages, and for the two best label sets."""
     m = data.n_labels
     joint = np.zeros(len(data.graph.edges))
     room = TreeRoom(np.zeros(m), joint, np.zeros((m, 2)), _best_of_tree(data, 2))
@@ -86,6 +88,7 @@ def _workspace(data):
 
 @implements_each(maximize, OWN, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Find the best label set by messages, with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
     best_tree(room.augmented, room.joint, data.tree, room.up, outputs[at:])
@@ -97,16 +100,19 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 
 @implements_each(k_best_room, OWN, SwitchCost)
 def _k_best_room(data, cost, k):
+    """Return room for k label sets."""
     return _best_of_tree(data, k)
 
 
 @implements(k_best_room, TreeLabels, WholeCost)
 def _k_best_room_whole(data, cost, k):
+    """Return room for k + 1 label sets, since the truth may be one of them."""
     return _best_of_tree(data, k + 1)
 
 
 @jitable
 def _rank(data, room, pair, k, own):
+    """Find the k best label sets under room.augmented and ``pair``; return how many there are."""
     return best_k_tree(
         room.augmented,
         pair,
@@ -125,6 +131,7 @@ def _rank(data, room, pair, k, own):
 
 @implements_each(k_best, OWN, SwitchCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Rank the label sets with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
     count = _rank(data, room, room.joint, k, own)
@@ -135,6 +142,7 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
 
 @jitable
 def _k_best_priced(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Rank k + 1 label sets by score, then put the truth where its price 0 puts it."""
     known_scores(data, i, theta, room)
     count = _rank(data, room, theta.pair, k + 1, own)
     price = cost_scale * cost.price[i]
@@ -143,11 +151,13 @@ def _k_best_priced(data, cost, i, theta, room, score_scale, cost_scale, k, own, 
 
 @implements(k_best, TreeLabels, WholeCost)
 def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Write the k best label sets, where all but the truth cost the same."""
     return _k_best_priced(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at)
 
 
 @implements(maximize, TreeLabels, WholeCost)
 def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Take the first of the k best, k = 1."""
     _k_best_priced(data, cost, i, theta, room, score_scale, cost_scale, 1, room.two, outputs, at)
 
 
@@ -168,12 +178,14 @@ class TreeLevels(NamedTuple):
 
 @implements(profile_levels, TreeLabels, SwitchCost)
 def _profile_levels(data, cost):
+    """Return one level per number of labels that differ from the reference."""
     check_has_levels(data, cost)
     return data.n_labels + 1
 
 
 @implements_each(profile_room, OWN, SwitchCost)
 def _profile_room(data, cost):
+    """Return room for tables of all labels and levels."""
     m = data.n_labels
     return TreeLevels(
         np.zeros((2, m + 1), dtype=np.int32),
@@ -199,6 +211,7 @@ def _true_edges(data, i, theta):
 
 @implements(profile, TreeLabels, SwitchCost)
 def _profile(data, cost, i, theta, room, own, h, g):
+    """List the best h of every level, by messages that count the labels that differ."""
     true = add_shifts(data, cost, i, theta, room) + _true_edges(data, i, theta)
     write_reference(data, i, own.from_empty, own.reference)
     tree_profile(
@@ -220,6 +233,7 @@ def _profile(data, cost, i, theta, room, own, h, g):
 
 @implements_each(profile_output, OWN, SwitchCost)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    """Trace back the label set of a level, from the tables of the last profile."""
     write_tree_level(
         theta.pair,
         data.tree,

@@ -6,7 +6,7 @@ sample stands above, and -1 for the others,
 
     phi(x, y) = 1/(P N) sum over pairs of +-(x_relevant - x_other).
 
-An output is one cell a sample: how many samples of the other kind stand above it.
+An output has one cell per sample: how many samples of the other kind stand above it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from maxmargin.inference.ranking.interleave import (
 
 
 class RankingData(NamedTuple):
-    """Queries with two kinds of samples. w has a weight a feature.
+    """Queries with two kinds of samples. w has one weight per feature.
 
     The rows of a query lie together, its relevant ones first. Several examples may share rows: a
     query with several grades is one example for every grade from which samples count as relevant.
@@ -71,15 +71,16 @@ class OracleRoom(NamedTuple):
 def ranking_data(
     X: Any, first: Any, sizes: Any, n_relevant: Any, *, bias: bool = False
 ) -> RankingData:
-    """Wrap a matrix of finite numbers, whose queries have their relevant rows first.
+    """Return queries as solvers take them, from a matrix of finite numbers.
 
     Parameters
     ----------
     X : dense or CSR matrix
-    first, sizes, n_relevant : arrays of int, one entry an example
-        Its rows are first .. first + sizes - 1, of which the first n_relevant are relevant.
+    first, sizes, n_relevant : arrays of int, one entry per example
+        Example i has the rows first[i] .. first[i] + sizes[i] - 1 of X, of which the first
+        n_relevant[i] are relevant.
     bias : bool
-        Whether w has one cell more, which no ranking looks at: see `HardRows`.
+        Whether w has one more cell, which scores of rankings do not use: see `HardRows`.
     """
     first, sizes, n_relevant = (np.asarray(array) for array in (first, sizes, n_relevant))
     if not len(first) == len(sizes) == len(n_relevant):
@@ -99,17 +100,20 @@ def ranking_data(
 
 @implements(n_weights, RankingData)
 def _n_weights(data):
+    """Return the number of features, plus one if w has a bias."""
     return data.n_columns
 
 
 @implements(output_sizes, RankingData)
 def _output_sizes(data):
+    """Return the number of samples of every example."""
     return data.sizes
 
 
 @implements(truths, RankingData)
 def _truths(data):
-    # No other sample above a relevant one, and all relevant ones above the others.
+    """Return the rankings with all relevant samples on top, as cells."""
+    # Above a relevant sample stand 0 others; above another sample stand all P relevant ones.
     ends = np.cumsum(data.sizes)
     cells = np.repeat(data.n_relevant, data.sizes)
     for start, relevant in zip(ends - data.sizes, data.n_relevant, strict=True):
@@ -119,6 +123,7 @@ def _truths(data):
 
 @implements(are_outputs, RankingData)
 def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Tell which cells describe an interleaving of relevant and other samples."""
     answers, at = np.zeros(len(examples), dtype=bool), 0
     for k, i in enumerate(examples):
         P, size = int(data.n_relevant[i]), int(data.sizes[i])
@@ -126,7 +131,7 @@ def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndar
         at += size
         if ((others < 0) | (others > P)).any():
             continue
-        # The two kinds tell the same interleaving.
+        # The cells of relevant samples must follow from those of the others.
         above = np.cumsum(np.bincount(others, minlength=P + 1))[:P]
         answers[k] = np.array_equal(np.sort(relevant), above)
     return answers
@@ -134,12 +139,14 @@ def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndar
 
 @implements(true_parts, RankingData)
 def _true_parts(data):
+    """Return which samples are relevant, for costs that price places."""
     n_each = np.stack([data.n_relevant, data.sizes - data.n_relevant], axis=1).reshape(-1)
     return TrueParts("places", data.sizes, np.repeat(np.tile([1, 0], len(data.sizes)), n_each))
 
 
 @implements(workspace, RankingData)
 def _workspace(data):
+    """Return theta and room for the largest query."""
     largest = int(data.sizes.max(initial=1))
     relevant = int(data.n_relevant.max(initial=1))
     others = int((data.sizes - data.n_relevant).max(initial=1))
@@ -149,7 +156,11 @@ def _workspace(data):
 
 @implements(score_lengths, RankingData)
 def _score_lengths(data):
-    # h = 2/P sum of relevant scores less 2/N sum of the others, each times a number from 0 to 1.
+    """Bound phi by the mean row length of relevant samples plus that of the others.
+
+    h is 2/P times a sum of relevant scores less 2/N times a sum of other scores, each score with
+    a factor from 0 to 1.
+    """
     lengths, terms = row_lengths(data.features)
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.concatenate([[0.0], np.cumsum(lengths)])
@@ -161,17 +172,23 @@ def _score_lengths(data):
 
 @implements(output_size, RankingData)
 def _output_size(data, i):
+    """Return the number of samples of example i."""
     return data.sizes[i]
 
 
 @implements(potentials, RankingData)
 def _potentials(data, i, w, scale, theta):
+    """Fill theta with the scores of the samples."""
     score_rows(data.features, data.first[i], data.sizes[i], scale, w, theta.scores)
 
 
 @implements(parts, RankingData)
 def _parts(data, i, outputs, at, scale, mu):
-    # Of its P N pairs a sample has those with the other kind, with +1 or -1 each.
+    """Add the signed weight of every sample.
+
+    A sample gets 1/(P N) for every sample of the other kind that stands below it, and -1/(P N) for
+    every one above it.
+    """
     P, size = data.n_relevant[i], data.sizes[i]
     if P == 0 or size == P:
         return
@@ -184,11 +201,13 @@ def _parts(data, i, outputs, at, scale, mu):
 
 @implements(add_parts, RankingData)
 def _add_parts(data, i, mu, scale, w):
+    """Add the rows of the query, times their weights in mu."""
     add_combination(data.features, data.first[i], scale * mu.scores[: data.sizes[i]], w)
 
 
 @implements(margin_error, RankingData)
 def _margin_error(data, i, theta, outputs, at):
+    """Return 2/(P N) times the sum of score differences over pairs in the wrong order."""
     P, size = data.n_relevant[i], data.sizes[i]
     if P == 0 or size == P:
         return 0.0
@@ -202,6 +221,7 @@ def _margin_error(data, i, theta, outputs, at):
 
 @implements(add_difference, RankingData)
 def _add_difference(data, i, outputs, at, scale, w):
+    """Add the rows of the query, each times its weight in the truth less that in the output."""
     P, size = data.n_relevant[i], data.sizes[i]
     if P == 0 or size == P:
         return

@@ -11,14 +11,14 @@ from maxmargin.core.contract import add_row, score_rows
 
 
 class HardRows(NamedTuple):
-    """Rows of features, each with its side. The last cell of w is the bias b.
+    """Rows of features, each with the side y_i it must be on. The last cell of w is the bias b.
 
     Attributes
     ----------
     features : a type of `maxmargin.features.FEATURES`
     sign : array of shape (n_rows,), y_i = 1.0 or -1.0
     start : array of shape (n_weights,)
-        Weights that keep all rows on their side, so that there are some.
+        Weights that keep all rows on their side. They prove that the constraints can be met.
     """
 
     features: Any

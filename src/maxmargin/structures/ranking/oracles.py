@@ -16,6 +16,7 @@ from maxmargin.structures.ranking.data import RankingData
 
 
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Find the best interleaving by the rule of the cost; scores are multiplied by score_scale."""
     P, size = data.n_relevant[i], data.sizes[i]
     scores = theta.scores
     if score_scale != 1.0:
@@ -29,10 +30,11 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 
 
 def _output_cost(data, cost, i, outputs, at):
+    """Return the cost of the places that the relevant samples have."""
     P, size = data.n_relevant[i], data.sizes[i]
     if P == 0 or size == P:
         return 0.0
-    # How many others stand above the first relevant sample, the second, ..., the last.
+    # above[k]: how many other samples stand above relevant sample k, counted from the top.
     counts = np.zeros(P + 1, dtype=np.int64)
     for k in range(P, size):
         counts[outputs[at + k]] += 1

@@ -29,7 +29,7 @@ from maxmargin.core.contract import (
 
 _NEEDED = (n_weights, output_sizes, truths, workspace, output_size, potentials)
 
-#: One of these pairs tells of the joint features.
+#: Data must implement at least one of these pairs, which give the joint features.
 _PAIRS = ((parts, add_parts), (margin_error, add_difference))
 
 
@@ -42,7 +42,9 @@ class CompiledStructure(Protocol):
     """
 
     def data(self, X: Any, Y: Any) -> Any:
-        """Return the examples as a NamedTuple. Y is None at prediction: any true outputs will do.
+        """Return the examples as a NamedTuple.
+
+        At prediction Y is None: then any outputs may stand in the place of the true ones.
 
         Raises ValueError or TypeError for what is no input or output of this structure.
         """
@@ -80,10 +82,12 @@ def check_data(data: Any, n_examples: int) -> None:
 
 
 def _names(functions: tuple[Callable, ...]) -> list[str]:
+    """Return the names of functions."""
     return [function.__name__ for function in functions]
 
 
 def _missing(kind: type, functions: tuple[Callable, ...]) -> list[str]:
+    """Return the names of the functions that have no implementation for a type."""
     return _names(tuple(function for function in functions if not has(function, kind)))
 
 

@@ -32,10 +32,10 @@ from maxmargin.core.contract import (
     workspace,
 )
 
-#: Joint features kept so as not to ask for them again: at most so many bytes.
+#: The most bytes of joint features that are kept, so as not to ask for them again.
 CACHE_BYTES = 128 * 2**20
 
-#: What an entry takes besides the numbers: the place in the table, the tuples, box and arrays.
+#: Bytes of one entry besides its numbers: the place in the table, the tuples, box and arrays.
 ENTRY_BYTES = 600
 
 #: Joint features: a dense vector, or indices and values.
@@ -51,7 +51,7 @@ class Structure(Protocol):
 
     Optional: ``outputs(x)``, the list of all outputs, which `maxmargin.testing.check_structure`
     asks for; ``is_exact = False``, where `maximize` may miss the best output, so that a fit has no
-    certificate; and the oracles of user_oracles.py, for searches that need them: the methods
+    certificate; and the oracles of oracles.py, for searches that need them: the methods
     ``k_best``, ``constrained`` and ``profile``, or the arguments ``forbid`` and ``require`` of
     `maximize` with the method ``parts``.
     """
@@ -82,7 +82,7 @@ class OwnCost:
 
 
 class Box:
-    """One output; two boxes are equal where the outputs are, whatever objects these are."""
+    """One output of any type. Two boxes are equal if their outputs are (see `same`)."""
 
     __slots__ = ("value",)
     __hash__ = None  # type: ignore[assignment]
@@ -98,7 +98,7 @@ class Box:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Tell whether two outputs are equal: one answer also for arrays, and for what holds arrays.
+    """Tell whether two outputs are equal: True or False also for arrays, and for what holds arrays.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return type(a) is type(b) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if is_dataclass(a) and not isinstance(a, type):
-        # A dataclass's own == has no answer where a field is an array.
+        # The == of a dataclass raises an error if a field is an array.
         return type(a) is type(b) and all(
             same(getattr(a, field.name), getattr(b, field.name))
             for field in fields(a)
@@ -130,7 +130,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _same_arrays(a: Any, b: Any) -> bool:
-    """Compare arrays, or an array with a list: whoever gave lists may well return arrays."""
+    """Compare arrays, or an array with a list: Y may have lists where `maximize` returns arrays."""
     if not isinstance(a, np.ndarray | list | tuple) or not isinstance(b, np.ndarray | list | tuple):
         return False
     flat = [isinstance(x, np.ndarray) and x.ndim == 0 for x in (a, b)]
@@ -181,7 +181,7 @@ class UserData:
                 )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the cache out: data are told apart by a hash of this."""
+        """Leave out the cache, so that equal data have equal hashes (see training/warm.py)."""
         return {**vars(self), "_cache": OrderedDict(), "_cached_bytes": 0}
 
     def joint_feature(self, i: int, box: Box) -> Features:
@@ -194,7 +194,7 @@ class UserData:
         features = checked_features(returned, self.n_weights, i)
         parts = features if isinstance(features, tuple) else (features,)
         size = ENTRY_BYTES + sum(part.nbytes for part in parts)
-        # The box is kept along, so that its id stays its own.
+        # Keep the box: as long as it lives, no other object has its id.
         self._cache[id(box)] = (box, features, size)
         self._cached_bytes += size
         while self._cached_bytes > CACHE_BYTES:
@@ -218,13 +218,13 @@ class UserData:
 
 
 def _samples(values: Any) -> list[Any]:
-    """Return samples by their place, also where [] goes by a label, as it does in pandas."""
+    """Return samples by their place; of pandas objects too, whose [] takes labels."""
     rows = values.iloc if hasattr(values, "iloc") else values
     return [rows[i] for i in range(len(values))]
 
 
 def count_features(structure: Any) -> int:
-    """Return the number of weights of a structure that has all that it must have."""
+    """Return the number of weights of a structure; refuse one that lacks a method."""
     missing = [
         name for name in ("joint_feature", "maximize", "cost") if not _has_method(structure, name)
     ]
@@ -258,7 +258,7 @@ def ask_maximize(
 ) -> Any:
     """Return what `maximize` of a structure returns for x, which is sample i.
 
-    None only where ``limits``, forbid and require, leave no output.
+    ``limits`` are the arguments forbid and require. None is returned only if they leave no output.
     """
     y = structure.maximize(x, read_only(w), y_true, float(score_scale), float(cost_scale), **limits)
     if y is None and not limits:
@@ -276,7 +276,7 @@ def checked_features(returned: Any, n_features: int, i: int) -> Features:
         raise ValueError(
             f"{where} must have shape ({n_features},), as n_features says, got {values.shape}."
         )
-    # Kept sparse where that is smaller: an index and a value each.
+    # Keep indices and values instead, if these take less memory.
     indices = np.flatnonzero(values)
     if 2 * len(indices) < n_features:
         return indices, values[indices]
@@ -284,6 +284,7 @@ def checked_features(returned: Any, n_features: int, i: int) -> Features:
 
 
 def _checked_sparse(returned: tuple[Any, ...], n_features: int, where: str) -> Features:
+    """Return sparse features with distinct, sorted indices; values of equal indices are added."""
     if len(returned) != 2:
         raise ValueError(
             f"{where} is a tuple of {len(returned)}; expected (indices, values), or a dense vector "
@@ -308,8 +309,9 @@ def _checked_sparse(returned: tuple[Any, ...], n_features: int, where: str) -> F
 
 
 def _numbers(returned: Any, complaint: str) -> np.ndarray:
+    """Return finite numbers as float64, or raise an error that begins with ``complaint``."""
     try:
-        if returned is None:  # which numpy takes for a NaN
+        if returned is None:  # numpy would convert it to NaN
             raise TypeError
         values = np.asarray(returned, dtype=np.float64)
     except (TypeError, ValueError):
@@ -320,6 +322,7 @@ def _numbers(returned: Any, complaint: str) -> np.ndarray:
 
 
 def _has_method(structure: Any, name: str) -> bool:
+    """Tell whether a structure has a method of this name."""
     return callable(getattr(structure, name, None))
 
 
@@ -331,12 +334,14 @@ def read_only(w: np.ndarray) -> np.ndarray:
 
 
 def _dot(features: Features, w: np.ndarray) -> float:
+    """Return features . w."""
     if isinstance(features, tuple):
         return float(features[1] @ w[features[0]])
     return float(features @ w)
 
 
 def _add(features: Features, scale: float, w: np.ndarray) -> None:
+    """w += scale * features."""
     if isinstance(features, tuple):
         w[features[0]] += scale * features[1]
     else:
@@ -355,7 +360,7 @@ class _Weights:
         self.touched: list[tuple[np.ndarray, Any]] = []
 
     def clear(self) -> None:
-        """Let what the last difference has touched be 0 again."""
+        """Write 0 wherever the last `difference_potentials` has written."""
         for array, places in self.touched:
             array[places] = 0.0
         self.touched.clear()
@@ -363,50 +368,61 @@ class _Weights:
 
 @implements(n_weights, UserData)
 def _n_weights(data):
+    """Return n_features of the structure."""
     return data.n_weights
 
 
 @implements(output_sizes, UserData)
 def _output_sizes(data):
+    """Return 1 for every example: a `Box`."""
     return np.ones(len(data.truths), dtype=np.int64)
 
 
 @implements(truths, UserData)
 def _truths(data):
+    """Return the true outputs, each in a `Box`."""
     return data.truths
 
 
 @implements(workspace, UserData)
 def _workspace(data):
+    """Return theta, which remembers weights; there is no room."""
     return _Weights(), ()
 
 
 @implements(score_lengths, UserData)
 def _score_lengths(data):
-    # Of the true outputs; the others are taken to be no longer than the longest of these.
+    """Bound phi by the longest joint feature of a true output.
+
+    Those of other outputs are not known, and are taken to be no longer.
+    """
     n = len(data.truths)
     return np.full(n, data.lengths.max(initial=0.0)), np.full(n, float(data.n_weights))
 
 
 @implements(output_size, UserData)
 def _output_size(data, i):
+    """Return 1: a `Box`."""
     return 1
 
 
 @implements(potentials, UserData)
 def _potentials(data, i, w, scale, theta):
+    """Remember the weights, which the user's methods take."""
     theta.w = w
     theta.scale = scale
 
 
 @implements(spare_size, UserData)
 def _spare_size(data):
+    """Return the number of weights: the difference is written out as weights."""
     return data.n_weights
 
 
 @implements(difference_potentials, UserData)
 def _difference_potentials(data, i, outputs, at, spare, theta):
-    # theta is spare itself, which is read after this call: the next one clears what this touches.
+    """Write Psi_i(y) into ``spare`` and remember that as the weights."""
+    # theta.w is ``spare`` itself and is read after this call, so only the next call can clear it.
     theta.clear()
     for box in (data.truths[i], outputs[at]):
         features = data.joint_feature(i, box)
@@ -417,6 +433,7 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 
 @implements(margin_error, UserData)
 def _margin_error(data, i, theta, outputs, at):
+    """Return the score of the output less that of the truth."""
     truth = data.truths[i]
     if outputs[at] is truth:
         return 0.0
@@ -426,16 +443,19 @@ def _margin_error(data, i, theta, outputs, at):
 
 @implements(add_difference, UserData)
 def _add_difference(data, i, outputs, at, scale, w):
+    """Add phi of the truth; subtract that of the output."""
     _add(data.joint_feature(i, data.truths[i]), scale, w)
     _add(data.joint_feature(i, outputs[at]), -scale, w)
 
 
 @implements(maximize, UserData, OwnCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Ask `maximize` of the structure."""
     x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
     outputs[at] = Box(ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale))
 
 
 @implements(output_cost, UserData, OwnCost)
 def _output_cost(data, cost, i, outputs, at):
+    """Ask `cost` of the structure."""
     return data.cost(i, outputs[at])

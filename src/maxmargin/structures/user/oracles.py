@@ -50,6 +50,7 @@ OPTIONAL = ("k_best", "constrained", "profile")
 
 @implements(capabilities, UserData)
 def _capabilities(data, cost):
+    """Name the optional oracles that the structure has."""
     named = {name for name in OPTIONAL if callable(getattr(data.structure, name, None))}
     if "forbid" in _options(data.structure):
         if not callable(getattr(data.structure, "parts", None)):
@@ -71,6 +72,7 @@ def _options(structure: Any) -> frozenset[str]:
 
 
 def _boxes(name: str, listed: Any, i: int, most: int) -> list[Box]:
+    """Return listed outputs in boxes; refuse None, no output, and more than ``most``."""
     outputs = list(listed)
     if len(outputs) > most or any(y is None for y in outputs) or not outputs:
         raise ValueError(
@@ -80,22 +82,25 @@ def _boxes(name: str, listed: Any, i: int, most: int) -> list[Box]:
     return [Box(y) for y in outputs]
 
 
-#: Most outputs that the profile of an example may have.
+#: The most outputs that the profile of one example may have.
 MOST_LEVELS = 10_000
 
 
 @implements(profile_levels, UserData, OwnCost)
 def _profile_levels(data, cost):
+    """Return MOST_LEVELS: a structure does not say how many there are."""
     return MOST_LEVELS
 
 
 @implements(profile_room, UserData, OwnCost)
 def _profile_room(data, cost):
+    """Return a list for the outputs of the last profile."""
     return []
 
 
 @implements(profile, UserData, OwnCost)
 def _profile(data, cost, i, theta, room, own, h, g):
+    """Ask `profile` of the structure; each output that it lists is a level."""
     w = read_only(theta.scale * theta.w)
     listed = data.structure.profile(data.X[i], w, data.truths[i].value)
     own[:] = _boxes("profile", listed, i, MOST_LEVELS)
@@ -107,16 +112,19 @@ def _profile(data, cost, i, theta, room, own, h, g):
 
 @implements(profile_output, UserData, OwnCost)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
+    """Write the output that the last profile listed at this place."""
     outputs[at] = own[level]
 
 
 @implements(k_best_room, UserData, OwnCost)
 def _k_best_room(data, cost, k):
+    """Return nothing: `k_best` of the structure needs no room of ours."""
     return None
 
 
 @implements(k_best, UserData, OwnCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Ask `k_best` of the structure."""
     listed = data.structure.k_best(
         data.X[i],
         read_only(theta.w),
@@ -135,6 +143,7 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
 def _constrained(
     data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
 ):
+    """Ask `constrained` of the structure."""
     y = data.structure.constrained(
         data.X[i],
         read_only(theta.scale * theta.w),
@@ -155,11 +164,13 @@ def _constrained(
 
 @implements(can_require, UserData)
 def _can_require(data):
+    """Tell whether `maximize` of the structure takes ``require``."""
     return "require" in _options(data.structure)
 
 
 @implements(output_parts, UserData)
 def _output_parts(data, i, outputs, at):
+    """Ask `parts` of the structure; refuse parts that are not hashable."""
     listed = data.structure.parts(outputs[at].value)
     try:
         parts = tuple(listed)
@@ -176,7 +187,8 @@ def _output_parts(data, i, outputs, at):
 def _maximize_within(
     data, cost, i, theta, room, score_scale, cost_scale, forbid, require, outputs, at
 ):
-    # A structure that cannot require is never asked to.
+    """Ask `maximize` of the structure with limits; refuse an output that breaks them."""
+    # Pass ``require`` only if it is not empty: a structure without that argument never sees it.
     limits = {"forbid": forbid, "require": require} if require else {"forbid": forbid}
     x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
     y = ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale, **limits)
