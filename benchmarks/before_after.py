@@ -4,8 +4,8 @@
 
 Each fit is made once to compile; then, in each of a few fresh processes, the CPU seconds of a
 second fit are taken (the first one also loads compiled code, and has a column of its own), and the
-peak of memory. The weights of both trees are compared too. The smallest of the turns is taken, since a busy
-machine only ever adds.
+peak of memory. The weights of both trees are compared too. The smallest of the turns is taken,
+since a busy machine only ever adds.
 """
 
 from __future__ import annotations
