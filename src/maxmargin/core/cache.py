@@ -7,12 +7,12 @@ when the stamp differs.
 
 There is no index file. An entry is one file whose name holds a hash of the signature and of the
 compiler's settings, and whose first line is the stamp. Hence nothing of a user's package is read
-unless that very type is asked for, two processes that save at once cannot mix up their entries,
-and a changed source overwrites its old entry.
+unless one of its types is in the signature, two processes that save at once cannot mix up their
+entries, and a changed source overwrites its old entry.
 
-An entry is code that will run, so it is read only if nobody else can have written it, see
-_trust.py: where the folder beside the source is open to others, or belongs to somebody else, the
-user's own folder for caches is taken, and where that is no better nothing is read or written.
+An entry is code that will run, so it is read only if no other user can have written it, see
+trust.py. If others can write to the folder beside the source, or own it, the user's own folder for
+caches is taken; if that is not safe either, nothing is read or written.
 
 What cannot be traced is compiled without the cache: functions and types entered at a prompt, types
 defined in a script's ``__main__`` or within a function, arguments other than numbers, strings,
@@ -46,7 +46,7 @@ from maxmargin.core.trust import (
     write_trusted,
 )
 
-# Private names: should they move, `attach_cache` warns and nothing is cached.
+# These names are private to numba. If they move, `attach_cache` warns and nothing is cached.
 try:
     from numba.core import caching
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
@@ -62,16 +62,18 @@ except (ImportError, AttributeError):
 __all__ = ["add_source", "attach_cache"]
 
 _PACKAGE = Path(__file__).resolve().parents[__name__.count(".") - 1]
-# What stands above all that is compiled. Nothing below imports it, so that nothing compiled below
-# can be written there. Every other room and module is stamped, a new one too. (Kernels up there are
-# stamped as a user's are: with all that is loaded of their package.)
+# Files and folders above all compiled code in the layers of the package. Lower layers do not import
+# them, so their source is never part of code compiled in lower layers, and is left out of stamps.
+# All other folders and modules are stamped, new ones too. (Kernels in these files are stamped as
+# those of users: with all loaded modules of their package.)
 _ABOVE = (
     "__init__.py", "__main__.py", "cli", "datasets", "estimators", "inputs", "io", "look",
     "metrics", "persistence", "plots", "tags", "testing", "training",
 )  # fmt: skip
 _BESIDE = "__pycache__"
 _ADDED: dict[type, set[str]] = {}
-# A file changed after this moment may not be what this process runs, so that its hash says nothing.
+# If a file was changed after this moment, this process may run its older version: its hash then
+# tells nothing about the code that runs.
 _STARTED = time.time()
 _WARNED = threading.Event()
 
@@ -100,7 +102,7 @@ class _UntraceableError(Exception):
 
 
 class _Locator(InTreeCacheLocator):  # type: ignore[misc]
-    """Chooses the folder of a function's entries: one that only root and we can write to.
+    """Chooses the folder of a function's entries: only root and the current user can write to it.
 
     NUMBA_CACHE_DIR if it is set, else __pycache__ beside the source, else the user's own folder.
     """
@@ -136,9 +138,9 @@ class _Parts(CompileResultCacheImpl):  # type: ignore[misc, valid-type]
 
 
 class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
-    """numba's cache of one function, entries keyed by signature and stamped by source.
+    """numba's cache of one function, with entries keyed by signature and stamped by source.
 
-    The base class turns a compile result into a picklable one and back.
+    The base class converts a compile result into an object that can be pickled, and back.
     """
 
     _impl_class = _Parts
@@ -154,7 +156,7 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
             with open_trusted(path) as file:
                 if file.readline() != stamp:
                     return None
-                # Nobody but root and us can have written it.
+                # Only root and the current user can have written the file.
                 payload = pickle.load(file)  # noqa: S301
             result = self._impl.rebuild(target_context, payload)
         except (_UntraceableError, OSError):  # OSError: not there yet
@@ -194,14 +196,17 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
             described.append(_describe(return_type, classes))
         config = numba.config
         settings = (bool(config.BOUNDSCHECK), str(config.OPT), bool(config.DEBUGINFO_DEFAULT))
-        # The rest of numba's key: the processor, the function's bytecode and closure.
+        # machine is the rest of numba's key: the processor, the function's bytecode and closure.
         machine = self._index_key(None, codegen)[1:]
         key = _digest(repr((described, settings, self._options, machine)))[:24]
         return f"{self._base}.{key}.nbc", _stamp(self._py_func.__module__, classes)
 
 
 def attach_cache(dispatcher: Any, options: str) -> None:
-    """Let a compiled function look for its code on disk, and leave it there."""
+    """Make a compiled function read its code from disk, and write it there once compiled.
+
+    `options` describes the settings it is compiled with; it becomes part of the key.
+    """
     function = dispatcher.py_func
     if not os.path.exists(function.__code__.co_filename):
         return  # entered at a prompt
@@ -235,7 +240,7 @@ _LEAVES = (*_SCALARS, types.NumPyRandomGeneratorType)
 
 
 def _describe(t: Any, classes: set[type]) -> str:
-    """Spell a numba type, and collect the NamedTuple classes in it, however deep."""
+    """Return a text that identifies a numba type; add all NamedTuple classes in it to `classes`."""
     if isinstance(t, types.BaseTuple):
         inner = ", ".join(_describe(item, classes) for item in t.types)
         if not isinstance(t, types.BaseNamedTuple):
@@ -248,7 +253,7 @@ def _describe(t: Any, classes: set[type]) -> str:
     if isinstance(t, types.Optional):
         return f"optional({_describe(t.type, classes)})"
     if type(t) is types.Array:
-        _describe(t.dtype, classes)  # records and the like are refused
+        _describe(t.dtype, classes)  # raises for records and the like
         return str(t.name)
     if isinstance(t, types.Omitted) and isinstance(t.value, (int, float, str, type(None))):
         return f"omitted({t.value!r})"
@@ -265,9 +270,10 @@ def _lookup(cls: type) -> Any:
 
 
 def _stamp(module: str, classes: set[type]) -> bytes:
-    """Hash all source that code of `module`, compiled for `classes`, may contain; one line.
+    """Return one line: a hash of all source that code of `module`, compiled for `classes`, may use.
 
-    File names without folders, so that an installation may be moved with its cache.
+    It covers the names of files without their folders, so an installation can be moved together
+    with its cache.
     """
     roots = {module}.union(*({cls.__module__} | _ADDED.get(cls, set()) for cls in classes))
     files = set(_kernel_files())
@@ -293,10 +299,10 @@ def _kernel_files() -> tuple[str, ...]:
 
 
 def _files_around(root: str, file: str) -> Iterator[str]:
-    """Yield the file of a module outside our rooms, and those of the modules it may call.
+    """Yield the file of a module that is not among `_kernel_files`, and of modules it may call.
 
-    That is all loaded modules of its package or, for a lone module, those in its folder; not the
-    script being run, which changes often and whose implementations `add_source` makes known.
+    These are all loaded modules of its package or, if it is in no package, those in its folder. The
+    script being run is left out: it changes often, and `add_source` reports its implementations.
     """
     yield file
     top, folder = root.partition(".")[0], os.path.dirname(file)

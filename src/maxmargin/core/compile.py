@@ -1,6 +1,6 @@
 """Compilation of kernels and solver passes: plain functions in, compiled ones out.
 
-What is compiled is kept on disk, see `maxmargin.core.cache`.
+Compiled code is kept on disk, see `maxmargin.core.cache`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ __all__ = ["compiled", "jitable", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Nobody calls our functions from C: leaving out that wrapper saves compile time.
+# Our functions are never called from C: compiling no wrapper for C saves time.
 _SHARED = {"error_model": "numpy", "no_cfunc_wrapper": True}
 _OPTIONS = {"nogil": True, **_SHARED}
-# fastmath=True would also promise that there are no NaN and no infinities, and drop their tests.
+# Not fastmath=True: that also promises that there are no NaN and no infinities, so the compiler may
+# remove tests for them.
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
@@ -31,7 +32,7 @@ def kernel(function: F) -> F: ...
 @overload
 def kernel(*, fastmath: bool = ...) -> Callable[[F], F]: ...
 def kernel(function: Any = None, *, fastmath: bool = False) -> Any:
-    """Compile a leaf function over arrays, when first called, without the interpreter lock.
+    """Return a function over arrays that is compiled at its first call, and releases the GIL.
 
     Division by zero gives infinity or NaN, as in numpy. With ``NUMBA_DISABLE_JIT=1`` the function
     is returned as it is.
@@ -39,10 +40,11 @@ def kernel(function: Any = None, *, fastmath: bool = False) -> Any:
     Parameters
     ----------
     function : callable
-        A function of arrays and numbers. Its bounds are not checked: whoever calls it does that.
+        A function of arrays and numbers. Compiled code does not check bounds: the caller must.
     fastmath : bool, default=False
-        Let sums be reordered and products fused. NaN and infinities keep their meaning, but a sum
-        over infinities may be reordered to NaN: never in log space or where -inf means forbidden.
+        Let sums be reordered and products fused. NaN and infinities keep their meaning, but a
+        reordered sum over infinities may become NaN: do not use it for logarithms, or where -inf
+        means forbidden.
 
     Examples
     --------
@@ -63,9 +65,10 @@ def kernel(function: Any = None, *, fastmath: bool = False) -> Any:
 
 
 def jitable(function: F) -> F:
-    """Let compiled functions call a plain function, which stays as it is for Python.
+    """Let compiled functions call a plain function; in Python it stays a plain function.
 
-    What takes a problem is marked so: a solver's pass, a search, and the functions they share.
+    Functions that take a problem are marked so: the passes of solvers, searches, and the functions
+    that they share.
 
     Examples
     --------
@@ -84,10 +87,10 @@ def jitable(function: F) -> F:
 
 @functools.cache
 def compiled(function: F) -> F:
-    """Return the compiled twin of a plain function, always the same one.
+    """Return the compiled version of a plain function; every call returns the same object.
 
-    The function itself, usually marked `jitable` so that compiled functions may call it too, stays
-    a plain function that runs as Python.
+    The function itself stays a plain function that runs as Python. It is usually marked `jitable`,
+    so that compiled functions may call it too.
 
     Parameters
     ----------

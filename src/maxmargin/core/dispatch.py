@@ -1,15 +1,15 @@
 """Generic functions: one name, one implementation per type.
 
 A solver pass is written once, over the functions of `maxmargin.core.contract`. Each of them has one
-implementation per type, chosen by
-the type of its first argument (of its first two where it says so): at compile time where these are
-NamedTuples of arrays, at call time where the same pass runs as plain Python. ::
+implementation per type, chosen by the type of its first argument, or of its first two if it says
+so: at compile time if these are NamedTuples of arrays, at call time if the same pass runs as plain
+Python. ::
 
     @implements(margin_error, MyData)
     def _margin_error(data, i, theta, outputs, at): ...
 
-serves both. The body of a declaration marked `generic_with_default` serves types without an
-implementation of their own; the others have none.
+serves both. If a declaration is marked `generic_with_default`, its body is the implementation for
+all types that have none of their own; other declarations have no default.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _PACKAGE = __name__.partition(".")[0]
 def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = False) -> Callable:
     """Turn a declaration (signature and contract) into a generic function.
 
-    Its body is not looked at, unless it is said to be the default.
+    The implementation is chosen by the types of the first `n_dispatch` arguments. The body of the
+    declaration is used only if `has_default`.
     """
     table: dict[tuple[Any, ...], Callable] = {}
 
@@ -48,8 +49,8 @@ def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = Fals
 
     @functools.wraps(declaration)
     def choose(*types: Any) -> Callable:
-        # `instance_class` and not the numba type: a NamedTuple whose fields all have one type is a
-        # different numba type than one whose fields do not.
+        # Look up `instance_class`, not the numba type: a NamedTuple class has one numba type if all
+        # its fields are of the same type, and another if they are not.
         kinds = tuple(getattr(kind, "instance_class", None) for kind in types[:n_dispatch])
         implementation = table.get(kinds, declaration if has_default else None)
         if implementation is None:
@@ -58,7 +59,7 @@ def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = Fals
         return implementation
 
     call.implementations = table  # type: ignore[attr-defined]
-    # Nobody calls these from C, and every wrapper left out is compile time saved.
+    # These functions are never called from C: compiling no wrapper for C saves time.
     overload(call, jit_options={"error_model": "numpy", "no_cfunc_wrapper": True})(choose)
     return call
 
@@ -71,14 +72,15 @@ generic_on_two_with_default = functools.partial(generic, n_dispatch=2, has_defau
 def implements(function: Callable, *kinds: type) -> Callable[[Callable], Callable]:
     """Register the decorated function as the implementation of `function` for these types.
 
-    Raises TypeError where its arguments are not those of the declaration, by name and in order.
+    Raises TypeError if its arguments differ from those of the declaration in name or order.
     """
 
     def register(implementation: Callable) -> Callable:
         _check_arguments(function, implementation)
         function.implementations[kinds] = implementation  # type: ignore[attr-defined]
-        # The code is compiled only where all these types meet, so one of them is enough to find its
-        # source by. A type of ours would take the source of a user, or a test, into everything.
+        # This code is compiled only for signatures that have all these types, so it is enough to
+        # add its source to those types that are not ours. If a user's source were added to a type
+        # of ours, the stamp of everything compiled for that type would depend on it.
         foreign = [kind for kind in kinds if kind.__module__.partition(".")[0] != _PACKAGE]
         for kind in foreign or kinds:
             add_source(kind, implementation)
@@ -98,11 +100,11 @@ def _check_arguments(function: Callable, implementation: Callable) -> None:
 
 
 def _arguments(function: Callable) -> list[str]:
-    """Return the arguments of a function; a default or a star, which none may have, shows."""
+    """Return the arguments of a function as text, with defaults and stars; none may have these."""
     parameters = inspect.signature(function).parameters.values()
     return [str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters]
 
 
 def has(function: Callable, *kinds: type) -> bool:
-    """Tell whether types have an implementation of their own of a generic function."""
+    """Tell whether `function` has an implementation for exactly these types, defaults aside."""
     return kinds in function.implementations  # type: ignore[attr-defined]

@@ -1,11 +1,12 @@
 """News of compiling: what is compiled, how long that usually takes, and how long it took.
 
-numba tells its listeners when it begins and ends to compile a function; what comes from the cache
-is not compiled, and makes no news. A function that is compiled on the way of another belongs to it.
+numba tells its listeners when it begins and ends to compile a function. Functions from the cache
+are not compiled, so they are not reported. If a function is compiled while another one is being
+compiled, it counts as part of that one.
 
-The seconds of each function are kept in a file beside its compiled code, for the next time: they
-are those of the compiling thread, so that a busy machine does not make them longer. Where nothing
-is known yet `_COARSE` has what `maxmargin warmup --json` told on one machine.
+The seconds of each function are kept in a file beside its compiled code, for the next time. They
+are CPU seconds of the compiling thread, so a busy machine does not make them longer. For functions
+without known seconds, `_COARSE` has what `maxmargin warmup --json` measured on one machine.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any
 __all__ = ["Compilation", "CompileWatch", "compiling_shown", "compiling_watched"]
 
 FILE = "compile_seconds.json"
-#: What a function does, by the module or package it is in, and about how many seconds it takes.
+#: By the module or package of a function: what it does, and about how many seconds it takes.
 _COARSE: dict[str, tuple[str, float]] = {
     "solvers": ("the solver's passes", 8.0),
     "problem": ("the objective", 1.0),
@@ -33,9 +34,9 @@ _COARSE: dict[str, tuple[str, float]] = {
     "search": ("the search", 2.0),
 }
 _OTHERS = ("inference", 1.0)
-#: Seconds of a solver's passes, by what they are for; where that is not known, those above.
+#: Seconds of a solver's passes by the data they are for; for other data those of _COARSE hold.
 _PASSES = {"sequences": 10.0, "rankings": 14.0, "label sets": 6.0, "classes": 2.0}
-#: Data by the name of their type, as users call them; others go by their own names.
+#: From the name of a type of data to the word that users know; other types go by their own names.
 _KINDS = {
     "ChainData": "sequences",
     "MulticlassData": "classes",
@@ -73,18 +74,18 @@ class Compilation:
 
 @dataclass
 class CompileWatch:
-    """What was compiled so far, and the seconds of each."""
+    """What was compiled so far, and how many seconds each function took."""
 
     seconds: list[tuple[Compilation, float]] = field(default_factory=list)
 
     @property
     def compiled(self) -> int:
-        """How many functions."""
+        """How many functions were compiled."""
         return len(self.seconds)
 
     @property
     def total(self) -> float:
-        """Seconds of all of them."""
+        """Seconds of all functions together."""
         return sum(seconds for _, seconds in self.seconds)
 
 
@@ -122,7 +123,7 @@ def compiling_watched(
 def compiling_shown(is_shown: bool = True) -> Iterator[CompileWatch]:
     """Show what is compiled: on a terminal by a spinner that goes away, elsewhere by a line.
 
-    Functions of less than a second make no line.
+    Functions that usually take less than a second get no line.
     """
     if not is_shown:
         with compiling_watched() as watch:
@@ -144,7 +145,7 @@ class _Lines:
 
 
 class _Spinner:
-    """rich's spinner, which a thread of its own turns."""
+    """The spinner of rich, which runs in a thread of its own."""
 
     def __init__(self) -> None:
         self.status: Any = None
@@ -160,7 +161,7 @@ class _Spinner:
 
 
 class _Follower:
-    """Follows numba's events; those within another are part of it."""
+    """Follows numba's events; an event within another one counts as part of that one."""
 
     def __init__(
         self,
@@ -175,7 +176,7 @@ class _Follower:
         self.kept: dict[Path, dict[str, float]] = {}
 
     def on_start(self, news: Any) -> None:
-        """Take in that numba begins to compile."""
+        """Note that numba begins to compile a function."""
         self.depth += 1
         if self.depth > 1:
             return
@@ -185,7 +186,7 @@ class _Follower:
         self.started = time.thread_time()
 
     def on_end(self, news: Any) -> None:
-        """Take in that numba is done, or has failed."""
+        """Note that numba has compiled a function, or has failed to."""
         self.depth -= 1
         if self.depth > 0 or self.current is None:
             return
@@ -271,7 +272,7 @@ def _folder(dispatcher: Any) -> Path | None:
 
 
 def _read_seconds(folder: Path) -> dict[str, float]:
-    """Return the seconds that a folder knows; whatever else the file may hold is left out."""
+    """Return the seconds in the file of a folder; implausible entries are left out."""
     try:
         found = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -286,7 +287,7 @@ def _read_seconds(folder: Path) -> dict[str, float]:
 
 
 def _write_seconds(folder: Path, seconds: dict[str, float]) -> None:
-    """Add seconds to the file of a folder, which must exist: all of it or nothing."""
+    """Add seconds to the file of a folder, which must exist; writes all of them or none."""
     text = json.dumps({**_read_seconds(folder), **seconds}, indent=0, sort_keys=True)
     handle, name = tempfile.mkstemp(prefix=FILE, suffix=".tmp", dir=folder)
     try:

@@ -10,14 +10,14 @@ from maxmargin.core.contract import output_length
 
 @jitable
 def copy_output(data: Any, i: int, source: Any, source_at: int, outputs: Any, at: int) -> None:
-    """Copy an output of example i."""
+    """Copy the output of example i at (source, source_at) to (outputs, at)."""
     for cell in range(output_length(data, i, source, source_at)):
         outputs[at + cell] = source[source_at + cell]
 
 
 @jitable
 def is_same_output(data: Any, i: int, left: Any, left_at: int, right: Any, right_at: int) -> bool:
-    """Tell whether two outputs of example i are one."""
+    """Tell whether two outputs of example i are equal."""
     length = output_length(data, i, left, left_at)
     if length != output_length(data, i, right, right_at):
         return False

@@ -1,15 +1,16 @@
 """How far rounding can move P(w) and D, and whether the numbers of a problem fit into a float64.
 
-A score w.phi(x_i, y) is a sum of products. However they are ordered, the sum that is computed is
-off by no more than
+A score w.phi(x_i, y) is a sum of products. In whatever order they are added, the error of the
+computed sum is at most
 
     EPSILON * (number of terms) * sum_j |w_j phi_j|  <=  EPSILON * terms_i * length_i * |w|,
 
-by Cauchy and Schwarz, where length_i bounds the length of phi(x_i, y) over all y (with what a
-chain counts several times counted so). A loss is the largest psi(h, g), h a difference of two
-scores, and psi rises by at most its steepest slope times h. So with the lengths and terms of all
-examples added up once, the rounding of P(w) follows from |w| alone, without another look at the
-features. The dual is a sum of planes of the same lengths.
+by Cauchy and Schwarz, where length_i bounds the length of phi(x_i, y) over all y (a term that a
+chain adds several times counts several times). A loss is the largest psi(h, g), where h is a
+difference of two scores, and an error of h changes psi by at most the steepest slope times that
+error. So the lengths and terms of all examples are added up once; then a bound of the rounding of
+P(w) follows from |w| alone, without reading the features again. The dual is a sum of planes of the
+same lengths.
 """
 
 from __future__ import annotations
@@ -28,21 +29,25 @@ from maxmargin.core.contract import (
     true_parts,
 )
 
-#: The relative rounding of one operation, half the distance of neighbouring numbers.
+#: The relative rounding error of one operation: half the distance from 1 to the next float64.
 EPSILON = 0.5 * float(np.finfo(np.float64).eps)
 
 #: Largest weights, scores and losses that a run may have to add, multiply and square.
 LARGEST = 1e130
 
-#: What `search.direct` takes for an oracle's own rounding, of a bound above its answer.
+#: If the bound of an oracle exceeds its answer by less than this, relatively, `search.direct` takes
+#: the difference for rounding.
 UNTOLD = 1e-12
 
-#: Operations a number goes through besides the sums that are counted.
+#: Allowance for the operations on a number that are not part of the sums counted here.
 FEW = 8.0
 
 
 class Precision(NamedTuple):
-    """What the rounding of a problem's P and D is made of; all sums are means over the examples."""
+    """The numbers from which bounds of the rounding of P and D are computed.
+
+    `lengths`, `scores` and `prices` are means over the examples.
+    """
 
     n_examples: int
     n_weights: int
@@ -52,18 +57,18 @@ class Precision(NamedTuple):
     prices: float  # of s_i * largest cost * its number of terms
 
     def of_primal(self, length: float, value: float) -> float:
-        """Return how far P(w), or R(w), can be from the value computed where |w| is ``length``."""
-        # Where all losses are 0, so is w or every margin is met: there is nothing to round.
+        """Return how far P(w), or R(w), can be from the computed ``value``; |w| is ``length``."""
+        # If the value is 0, w is 0 or every margin is met: there is nothing to round.
         if not math.isfinite(value) or value == 0.0:
             return 0.0
-        # Neither |w|^2 lam/2 nor the mean of the losses is above the value.
+        # Both lam/2 |w|^2 and the mean of the losses are at most the value.
         sums = (self.n_examples + self.n_weights + FEW) * abs(value)
         return EPSILON * (self.scores * length + self.prices + sums)
 
     def of_dual(self, length: float, dual: float, lam: float, n_sums: float) -> float:
-        """Return how far D can be from the value computed where |w| is ``length``.
+        """Return how far D can be from the computed value ``dual``; |w| is ``length``.
 
-        ``n_sums`` is how many numbers, one after the other, were added to any one cell of w.
+        ``n_sums`` is how many numbers were added, one after the other, to one cell of w at most.
         """
         if not math.isfinite(dual):
             return 0.0
@@ -78,7 +83,7 @@ def measure(
 ) -> Precision:  # fmt: skip
     """Return the precision of a problem; refuse numbers that would overflow.
 
-    A type that does not say how long its joint features are is measured by its costs alone.
+    If the data do not implement `score_lengths`, only the costs count.
     """
     n = len(sizes)
     known = score_lengths(data)
@@ -108,7 +113,7 @@ def check_magnitudes(
 ) -> None:
     """Refuse features, costs and sample weights with which sums or squares would overflow."""
     n = len(length)
-    # What one step may add to w, and what all losses may add up to at w = 0.
+    # The most that one step can add to w, and the largest possible sum of the losses at w = 0.
     for what, sizes in (
         ("weights", weight * (2.0 * steep * length) / lam),
         ("losses", weight * prices * n),

@@ -1,7 +1,7 @@
 """Outputs and costs of all examples of a data set at given weights.
 
-In fixed chunks of examples, on as many threads as asked for; every example is worked on alone, so
-the number of threads never changes a result.
+`n_jobs` threads work on fixed chunks of examples. The result of an example depends on that example
+alone, so the number of threads never changes a result.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def predict_examples(
 ) -> None:
     """Write the best output of examples first..last-1 to outputs[places[i]:].
 
-    ``free`` is a cost only in type: it chooses the oracle and weighs nothing. With room in
-    ``costs``, costs[i] receives the cost of the output found.
+    The type of ``free``, a cost, chooses the oracle; its values are not used, since the scale of
+    the cost is 0. If ``costs`` is not empty, costs[i] receives the cost of the output found.
     """
     for i in range(first, last):
         potentials(data, i, w, 1.0, theta)
@@ -99,9 +99,10 @@ def best_outputs(
 
 
 def largest_costs_of(data: Any, cost: Any) -> np.ndarray:
-    """Return the largest cost that an output of each example can have, by its tables if these know.
+    """Return the largest cost that an output of each example can have.
 
-    Of other costs the oracle says which output costs most, where only costs count.
+    Uses `largest_costs` if the cost implements it. Otherwise the oracle finds the output of largest
+    cost, with the scale of the score at 0.
     """
     if has(largest_costs, type(cost)):
         parts = true_parts(data)
@@ -119,6 +120,6 @@ def largest_costs_of(data: Any, cost: Any) -> np.ndarray:
 
 
 def mean_score(costs: np.ndarray, largest: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """Return 1 - the mean of costs / largest costs (0 where nothing can be wrong)."""
+    """Return 1 - the mean of costs / largest; the quotient is 0 where the largest cost is 0."""
     share = np.divide(costs, largest, out=np.zeros(len(costs)), where=largest > 0)
     return 1.0 - float(np.average(share, weights=weight))

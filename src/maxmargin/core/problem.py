@@ -33,8 +33,8 @@ from maxmargin.core.contract import (
 from maxmargin.core.precision import Precision, measure
 from maxmargin.core.workers import Workers, cut, small_chunk
 
-#: Operations, about, that one compiled call may take: between two calls an interrupt is seen, and
-#: the clock is looked at. No call visits more than `STRIDE` examples.
+#: One compiled call takes about STRIDE_WORK operations at most, and visits at most STRIDE examples:
+#: interrupts and the clock are looked at only between two calls.
 STRIDE_WORK = 1 << 26
 STRIDE = 4096
 
@@ -44,7 +44,10 @@ EUCLIDEAN = Identity()
 
 
 def lam_from_C(C: float, n_samples: int) -> float:
-    """Return lam: |w|^2/2 + C sum_i xi_i has the argmin of lam |w|^2/2 + mean_i xi_i."""
+    """Return lam = 1 / (C n_samples).
+
+    Then |w|^2/2 + C sum_i xi_i and lam |w|^2/2 + mean_i xi_i have the same argmin.
+    """
     return 1.0 / (C * n_samples)
 
 
@@ -59,24 +62,24 @@ class View(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Room for the work on one example at a time. One desk a thread."""
+    """All scratch that one thread needs to work on one example. There is one desk per thread."""
 
     theta: Any
-    room: Any  # the structure's, beside theta
+    room: Any  # scratch of the structure's oracles, besides theta
     theta_difference: Any
     y: Any  # cells of one output
     spare: Any  # cells for `difference_potentials`, see `spare_size`
-    search_room: Any  # the search's own
+    search_room: Any  # scratch of the search
     calls: Any  # (1,) int64: oracle calls so far
-    slack: Any  # (1,): the loss of the example in hand that its known planes account for
+    slack: Any  # (1,): the largest value of the known planes of the current example
 
 
 class Primal(NamedTuple):
     """P(w) as far as it is known.
 
-    ``value`` is P(w), or a bound above it where the search of the most violating output is not
-    exact; the loss of the outputs that were found makes it less by ``excess``, which no amount of
-    training can take off a gap.
+    ``value`` is P(w), or an upper bound of it if the search of the most violating output is not
+    exact. With the losses of the outputs that were found in place of their bounds, it would be
+    smaller by ``excess``. Training cannot make a gap smaller than that.
     """
 
     value: float
@@ -95,19 +98,20 @@ def evaluate(
 ) -> None:
     """Find the most violating output of examples first..last-1 at w.
 
-    losses[i] receives its psi, bounds[i] what psi of no output exceeds.
+    losses[i] receives the psi of that output, bounds[i] an upper bound of psi over all outputs.
     """
     desk.slack[0] = 0.0
     for i in range(first, last):
         potentials(problem.data, i, w, 1.0, desk.theta)
         value, _, _, bound = find(problem.search, problem, i, desk, desk.y, 0)
-        # y_i itself has psi = 0, whatever a heuristic oracle may have missed.
+        # The truth y_i has psi = 0, so the loss is never negative, even if a heuristic oracle found
+        # only outputs of negative psi.
         losses[i] = value if value > 0.0 else 0.0
         bounds[i] = bound if bound > losses[i] else losses[i]
 
 
 def _n_numbers(value: Any) -> int:
-    """Return how many numbers there are in arrays, however deep in tuples."""
+    """Return how many numbers the arrays in `value` hold, a tuple of arrays or of such tuples."""
     if isinstance(value, tuple):
         return sum(_n_numbers(item) for item in value)
     return int(np.size(value)) if isinstance(value, np.ndarray) else 0
@@ -125,11 +129,11 @@ class Problem:
     sample_weight : array of shape (n_examples,) or None (all 1)
     search : object for whose type `find` is implemented; `Direct(1.0, 1.0)` is right for margin
         rescaling
-    is_convex, is_linear : bool, whether the surrogate is convex, and affine, in h; if it is not
-        convex P has no dual
+    is_convex, is_linear : bool, whether the surrogate is convex in h, and whether it is affine in
+        h; if it is not convex, P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
-    regularizer : object for whose type `times_metric` is implemented, whose |w|^2 is kept small
+    regularizer : object for whose type `times_metric` is implemented; it defines |w|^2
     """
 
     def __init__(
@@ -172,21 +176,21 @@ class Problem:
                 f"outputs; expected {n_examples} and {self.sizes.sum()}."
             )
         self.precision: Precision = self._measure()
-        #: Called between two compiled calls of a pass or a certificate; what it raises ends them.
+        #: Called between two compiled calls of a pass or a certificate. If it raises, the run ends.
         self.watch: Callable[[], None] | None = None
         self._desks: list[Desk] = []
         self._workers = Workers(self.n_jobs)
         self._known: dict[str, Any] = {}
 
     def with_lam(self, lam: float) -> Problem:
-        """Return the same problem at another regularisation (the data are shared)."""
+        """Return the same problem with another `lam` (the data are shared)."""
         other = object.__new__(Problem)
         other.__dict__.update(self.__dict__, lam=float(lam), _calls=0)
         other.precision = other._measure()
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what is of this process: desks, threads (see `Workers`), who watches."""
+        """Return the state without what belongs to this process: desks, threads and `watch`."""
         return {**self.__dict__, "_calls": self.n_oracle_calls, "_desks": [], "watch": None}
 
     def _measure(self) -> Precision:
@@ -195,14 +199,14 @@ class Problem:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the data with their cost offer, see `maxmargin.core.contract.capabilities`."""
+        """What the data offer with this cost, see `maxmargin.core.contract.capabilities`."""
         if "capabilities" not in self._known:
             self._known["capabilities"] = capabilities(self.view.data, self.view.cost)
         return self._known["capabilities"]
 
     @property
     def objective(self) -> str:
-        """What P is: "integral", or of a "relaxed" problem's outputs."""
+        """Which P this is: "relaxed" if outputs are those of a relaxation, else "integral"."""
         return "relaxed" if "relaxed" in self.capabilities else "integral"
 
     @property
@@ -220,7 +224,7 @@ class Problem:
 
     @property
     def n_oracle_calls(self) -> int:
-        """Calls of the oracle, by all threads, since this was set to 0."""
+        """Calls of the oracle by all threads, since this number was last set."""
         return self._calls + sum(int(desk.calls[0]) for desk in self._desks)
 
     @n_oracle_calls.setter
@@ -234,28 +238,28 @@ class Problem:
         return memory(self.view.search)
 
     def forget(self) -> None:
-        """Let the search begin as if it had seen nothing."""
+        """Make the search forget what it remembers from earlier passes."""
         for array in self.memory().values():
             array[...] = 0
         for desk in self._desks:
-            desk.spare[:] = 0.0  # where an interrupt may have left something
+            desk.spare[:] = 0.0  # an interrupt may have left numbers here
 
     def bind(self, function: Callable) -> Callable:
-        """Return a pass as this problem runs it: compiled, or as it is."""
+        """Return a pass as this problem runs it: compiled, or unchanged if it runs as Python."""
         return compiled(function) if self.is_compiled else function
 
     def remember(self, function: Callable) -> Any:
-        """Return function(data), computed at the first use."""
+        """Return function(data), computed once; functions are told apart by their names."""
         if function.__name__ not in self._known:
             self._known[function.__name__] = function(self.view.data)
         return self._known[function.__name__]
 
     def empty_outputs(self, n_cells: int) -> np.ndarray:
-        """Return room for outputs."""
+        """Return an array of n_cells zeros of the type of outputs."""
         return np.zeros(n_cells, dtype=self.truths.dtype)
 
     def desk(self, number: int = 0) -> Desk:
-        """Return the desk of a thread, made at the first use."""
+        """Return the desk of thread `number`, made at the first use."""
         data = self.view.data
         while len(self._desks) <= number:
             theta, room = workspace(data)
@@ -278,16 +282,17 @@ class Problem:
         yield from cut(self.n_examples, min(small_chunk(self.sizes), self.stride))
 
     def pause(self) -> None:
-        """Let whoever watches the run end it here."""
+        """Call `watch`, if there is one; it may end the run by raising."""
         if self.watch is not None:
             self.watch()
 
     @property
     def stride(self) -> int:
-        """Examples that one compiled call may visit; 1 where passes run as Python.
+        """How many examples one compiled call may visit; 1 if passes run as Python.
 
-        By the sizes of arrays alone. A position is scored by its features against the labels that
-        it may have, and labels are held against labels.
+        Estimated from the sizes of arrays alone. The work per position is the number of its scores
+        times the number of its features (to compute the scores), plus the square of the number of
+        scores (to compare labels with labels).
         """
         if not self.is_compiled:
             return 1
@@ -301,7 +306,7 @@ class Problem:
         return self._known["stride"]
 
     def strides(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Cut visits first..last-1 into compiled calls; `pause` between two of them."""
+        """Cut visits first..last-1 into ranges, one per compiled call; `pause` before each."""
         step = self.stride
         for start in range(first, last, step):
             self.pause()
@@ -312,17 +317,17 @@ class Problem:
     ) -> list[Any]:
         """Call work(first, last, desk) for every chunk, on n_jobs threads; results in order.
 
-        ``pieces`` are other chunks than the usual ones; they must not depend on n_jobs either.
+        ``pieces`` are the chunks; None takes those of `chunks`. They must not depend on n_jobs.
         """
         pieces = list(self.chunks()) if pieces is None else pieces
         workers = self._workers if self.is_compiled else Workers(1)
-        self.desk(workers.n_workers(len(pieces)) - 1)  # made here, not by two threads at once
+        self.desk(workers.n_workers(len(pieces)) - 1)  # make all desks now, before threads start
         return workers.share(
             len(pieces), lambda k, worker: work(*pieces[k], self.desk(worker)), self.pause
         )
 
     def losses(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest psi found of every example at w, and bounds above the largest."""
+        """Return per example the largest psi found at w, and an upper bound of psi at w."""
         losses, bounds = np.zeros((2, self.n_examples))
         run = self.bind(evaluate)
         self.over_chunks(
@@ -335,7 +340,7 @@ class Problem:
         return self.mean_loss(*self.losses(w))
 
     def mean_loss(self, losses: np.ndarray, bounds: np.ndarray) -> Primal:
-        """Return the weighted mean of losses that are known up to bounds."""
+        """Return the weighted mean of the losses, given the losses found and their upper bounds."""
         share = self.view.weight / self.n_examples
         value = float(share @ bounds)
         return Primal(value, float(share @ (bounds - losses)))
@@ -349,5 +354,5 @@ class Problem:
         return Primal(risk.value + 0.5 * self.lam * self.inner(w, w), risk.excess)
 
     def primal(self, w: np.ndarray) -> float:
-        """Return P(w), or a bound above it where the search is not exact."""
+        """Return P(w), or an upper bound of it if the search is not exact."""
         return self.assess(w).value

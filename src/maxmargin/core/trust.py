@@ -1,9 +1,10 @@
 """Files that nobody else can have written: the cache of compiled code is run, not only read.
 
-A file is trusted if it belongs to root or to us, nobody else can write to it, and the same is true
-of its folder and of the folders above. Above, a folder that everybody may write to will do if it is
-sticky, as /tmp is: there nobody can exchange what is not his. Where a folder is looked at it is by
-its real name, in which there are no links, and what is read is looked at after it was opened.
+A file is trusted if it belongs to root or to the current user, nobody else can write to it, and the
+same is true of its folder and of all folders above. A folder above may be writable for everybody if
+it is sticky, as /tmp is: there nobody can replace a file of another user. Folders are checked by
+their real paths, without links, and a file is checked after it was opened, so that it cannot be
+exchanged in between.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ _WRITERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UntrustedError(Exception):
-    """Somebody else may have written what was to be read."""
+    """Another user may have written the file, or can write to its folder."""
 
 
 def why_untrusted(folder: str) -> str | None:
-    """Return why a folder is not to be trusted, whether it exists yet or not; None if it is.
+    """Return why a folder is not trusted, or None if it is; the folder need not exist yet.
 
     Examples
     --------
@@ -67,7 +68,10 @@ def _why(status: os.stat_result, name: str, is_above: bool = False) -> str | Non
 
 
 def _is_own_group(gid: int) -> bool:
-    """Tell whether a group has us alone in it, as many systems make one for every user."""
+    """Tell whether the current user is the only member of a group.
+
+    Many systems make such a group for every user.
+    """
     import grp
     import pwd
 
@@ -92,7 +96,7 @@ def open_trusted(path: str) -> IO[bytes]:
         reason = _why(os.fstat(above), folder)
         if reason is not None:
             raise UntrustedError(reason)
-        # A pipe would wait for ever, and a link leads elsewhere.
+        # O_NONBLOCK: opening a pipe would wait for ever. O_NOFOLLOW: a link may lead anywhere.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(name, flags, dir_fd=above)
     finally:
@@ -111,7 +115,7 @@ def open_trusted(path: str) -> IO[bytes]:
 
 
 def write_trusted(path: str, content: bytes) -> None:
-    """Write a file whole or not at all; UntrustedError where others could have their hand in it."""
+    """Write a file completely or not at all; UntrustedError if others can write to its folder."""
     folder = os.path.dirname(path)
     reason = why_untrusted(folder)
     if reason is not None:
@@ -133,12 +137,12 @@ def write_trusted(path: str, content: bytes) -> None:
 
 
 def user_folder() -> str | None:
-    """Return the user's folder for caches, as the platform has it; None where there is none."""
+    """Return the user's folder for caches on this platform; None if there is none."""
     if os.name == "nt":
         base = os.environ.get("LOCALAPPDATA", "")
     else:
         base = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(base):  # as the standard for that variable wants it
+        if not os.path.isabs(base):  # the XDG standard says to ignore relative paths
             base = os.path.expanduser("~/.cache")
-    # Without HOME, and for a user that the system does not know, "~" stays as it is.
+    # expanduser leaves "~" as it is if HOME is not set and the system does not know the user.
     return base if os.path.isabs(base) else None

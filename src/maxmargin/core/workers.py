@@ -1,7 +1,7 @@
 """Pieces of work on threads: the only place where threads are started.
 
-Pieces are cut by the sizes of the data alone, never by the number of threads, and each is worked on
-by itself; so `n_jobs` never changes a result, nor which error is raised.
+Pieces are cut by the sizes of the data alone, never by the number of threads, and no piece depends
+on another. So `n_jobs` never changes a result, nor which error is raised.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-#: Examples a chunk of a batch oracle, fewer where their outputs have many cells. The number of
-#: threads has no say in it.
+#: Examples per chunk of a batch oracle: at most CHUNK, and about CHUNK_CELLS cells of outputs. Does
+#: not depend on the number of threads.
 CHUNK = 256
 CHUNK_CELLS = 1 << 14
 
 
 def small_chunk(sizes: np.ndarray) -> int:
-    """Return how many examples make a chunk of a batch oracle, where outputs have these sizes."""
+    """Return how many examples make a chunk of a batch oracle, given the sizes of their outputs."""
     mean_size = max(int(sizes.sum()) // max(len(sizes), 1), 1)
     return min(max(CHUNK_CELLS // mean_size, 1), CHUNK)
 
 
 def cut(n: int, step: int) -> list[tuple[int, int]]:
-    """Return the chunks (first, last) of `step` out of n examples; the last one may be shorter.
+    """Cut n examples into chunks (first, last) of `step` examples; the last one may be shorter.
 
     Examples
     --------
@@ -36,9 +36,9 @@ def cut(n: int, step: int) -> list[tuple[int, int]]:
 
 
 class Workers:
-    """`n_jobs` threads, the caller's among them; the others are started at the first use.
+    """`n_jobs` threads, of which one is the caller's; the others are started at the first use.
 
-    A pickled copy starts threads of its own. As a context, `Workers` ends its threads at the end.
+    A pickled copy starts threads of its own. As a context manager it ends its threads on exit.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Workers:
         work: Callable[[int, int], Any],
         pause: Callable[[], None] | None = None,
     ) -> list[Any]:
-        """Return work(piece, worker) of every piece, in order.
+        """Return the list of work(piece, worker) for all pieces, in order.
 
         Parameters
         ----------
@@ -74,13 +74,13 @@ class Workers:
         Raises
         ------
         Exception
-            Of the pieces that failed, what the first one raised.
+            What the first of the failed pieces raised.
         """
         n_workers = self.n_workers(n_pieces)
         results: list[Any] = [None] * n_pieces
         failed: dict[int, Exception] = {}
-        # Whoever is free takes the next piece, so that the pieces before one that failed have all
-        # been taken, and the first one to fail is that of a single thread.
+        # A free worker takes the next piece in order. So when a piece fails, all pieces before it
+        # have been taken, and will be finished: the first failed piece is the same for any n_jobs.
         places = iter(range(n_pieces))
 
         def serve(worker: int) -> None:
@@ -97,8 +97,8 @@ class Workers:
         try:
             serve(0)
         finally:
-            # After an interrupt nobody takes another piece, and nobody is left working with what
-            # the next batch will use.
+            # After an interrupt no worker takes another piece, and all workers have stopped before
+            # the next batch uses the same desks.
             _empty(places)
             wait(helpers)
         for helper in helpers:
@@ -107,11 +107,11 @@ class Workers:
             try:
                 raise failed[min(failed)]
             finally:
-                failed.clear()  # else the error holds the frames that hold it
+                failed.clear()  # breaks a cycle: the error refers to this frame, which has failed
         return results
 
     def n_workers(self, n_pieces: int) -> int:
-        """Return how many threads work on so many pieces."""
+        """Return how many threads work on n_pieces pieces."""
         return max(min(self.n_jobs, n_pieces), 1)
 
     def _threads(self) -> ThreadPoolExecutor:

@@ -23,7 +23,8 @@ from maxmargin.core.contract.oracles import (
 from maxmargin.core.contract.structure import add_parts, mix, parts
 from maxmargin.core.dispatch import generic_with_default, has
 
-#: What a type of data offers if it has all of these functions, and what it offers with a cost.
+#: Data offer a capability if their type implements all its functions in BY_DATA, and if their type
+#: together with the type of the cost implements all its functions in BY_COST.
 BY_DATA: dict[str, tuple[Callable, ...]] = {
     "parts": (parts, add_parts),
     "relaxed": (mix,),
@@ -45,15 +46,15 @@ def capabilities(data, cost):
     ===============  ===============================================================================
     "weighted"       `maximize`, which all have
     "k_best"         the k best outputs
-    "constrained"    the best output within an angle
-    "profile"        the best output of every level of the cost, where the cost has levels
+    "constrained"    the best output whose slope g / (1 + h) lies between two bounds
+    "profile"        the best output of every level of the cost, if the cost has levels
     "forbid"         `maximize_within`
-    "listed"         all outputs can be gone through, see `maxmargin.core.contract.listed`
+    "listed"         all outputs can be enumerated, see `maxmargin.core.contract.listed`
     "parts"          an output is a sum of parts; a structure in plain Python has none
-    "relaxed"        outputs are those of a relaxation, so that any mean of two is one
+    "relaxed"        outputs are those of a relaxation: every mean of two outputs is an output
     ===============  ===============================================================================
 
-    What solvers and searches say in their ``needs`` is held against this, once data are known.
+    Once the data are known, the ``needs`` of solvers and searches are compared with these names.
     """
     kind, price = type(data), type(cost)
     found = {"weighted"}
@@ -70,7 +71,7 @@ def capabilities(data, cost):
 
 
 def name_of(data: Any, cost: Any = None) -> str:
-    """Return how errors call the examples: a user's structure by its own name."""
+    """Return the name of the data in error messages; for a user's structure, that of its class."""
     if hasattr(data, "structure"):
         return type(data.structure).__name__
     kind = type(data).__name__

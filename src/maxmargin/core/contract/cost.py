@@ -11,29 +11,33 @@ from maxmargin.core.dispatch import generic_on_two, generic_on_two_with_default
 
 @generic_on_two
 def output_cost(data, cost, i, outputs, at):
-    """Return g = cost(y, y_i), >= 0 but for the cost of Micro-F1. By the types of data and cost."""
+    """Return g = cost(y, y_i). Only the cost of Micro-F1 is ever negative.
+
+    Chosen by the types of data and cost.
+    """
 
 
 @generic_on_two_with_default
 def shift(data, cost, i, outputs, at):
-    """Return what a surrogate's h has besides the margin error of y: 0 but for Micro-F1's cost.
+    """Return what is added to the margin error of y to give the h of the surrogate.
 
-    (There h = Hamming + margin error and g = -(|y| + |y_i|).) By the types of data and cost.
+    0, the default, for all costs except that of Micro-F1: there h = Hamming + margin error and
+    g = -(|y| + |y_i|). Chosen by the types of data and cost.
     """
     return 0.0
 
 
 @generic_on_two_with_default
 def cost_step(data, cost):
-    """Return a step for each example that its costs are whole multiples of. (Python only.)
+    """Return one step per example: all costs of its outputs are whole multiples of its step.
 
-    None where there is no such step, or none that is known. Searches then know which costs an
-    output under the hull may have.
+    (Python only.) None if there is no such step, or none is known. With a step, searches know
+    which costs an output below the hull can have.
     """
     return None
 
 
 def steepest_slope(surrogate: Any, largest: float) -> float:
-    """Return the steepest dpsi/dh of any output where no cost is above ``largest``; Python only."""
+    """Return the largest dpsi/dh of any output, if no cost is above ``largest``. (Python only.)"""
     slope = psi(surrogate, 1e3, largest)[1] if math.isfinite(largest) else math.inf
     return max(float(slope), 0.0)

@@ -9,8 +9,9 @@ from maxmargin.core.dispatch import generic
 def add_scores(features, first, n_rows, scale, W, out):
     """out[t, k] += scale * x_{first+t} . W[:, k] for the first n_rows rows of out.
 
-    W has a row a feature (more rows are not looked at). Two-dimensional on purpose: an index summed
-    from two variables may be negative for all the compiler knows, and is not vectorised.
+    W has one row per feature; further rows are ignored. W is two-dimensional on purpose: an index
+    that is a sum of two variables might be negative as far as the compiler knows, and the loop
+    would not be vectorised.
     """
 
 
@@ -26,7 +27,7 @@ def add_outer(features, row, mass, scale, W):
 
 @generic
 def clear_row(features, row, label, W):
-    """W[f, label] = 0 for every feature f that x_row has."""
+    """W[f, label] = 0 for every feature f that is stored in x_row."""
 
 
 @generic
@@ -61,4 +62,4 @@ def squared_norms(features):
 
 @generic
 def row_sizes(features):
-    """Return how many numbers every row has, as floats. (Python only.)"""
+    """Return how many numbers are stored per row, as floats. (Python only.)"""

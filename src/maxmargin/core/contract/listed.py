@@ -1,6 +1,7 @@
 """Structures with few outputs, whose features are orthogonal and equally long.
 
-What a solver that needs "listed" asks for besides. Output k is the one cell k, k < n_listed.
+A solver that needs "listed" also calls these functions. Output k is one cell, the number k, with
+k < n_listed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ def n_listed(data):
 
 @generic
 def listed_norms(data):
-    """Return |phi(x_i, y)|^2, the same for every y, of each example. (Python only.)"""
+    """Return |phi(x_i, y)|^2 of each example, which is the same for every y. (Python only.)"""
 
 
 @generic_on_two

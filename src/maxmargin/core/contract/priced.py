@@ -1,7 +1,7 @@
 """What costs look at: the parts of true outputs, by kind and state. (Python only.)
 
-A cost is asked for its tables by the kind of parts, so that it works for every structure that has
-parts of a kind which it can price.
+A cost makes its tables by the kind of parts. So it works for every structure whose parts are of a
+kind that the cost can price.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from maxmargin.core.dispatch import generic, generic_with_default
 class TrueParts(NamedTuple):
     """What costs look at in true outputs: parts, each in one of several states.
 
-    ``kind`` is what the parts are: "positions" (a label each, of sequences; a class is one
-    position), "switches" (labels of a set, off 0 or on 1) or "places" (samples of a ranking,
+    ``kind`` says what the parts are: "positions" (of a sequence, each with one label; a class is
+    one position), "switches" (labels of a set, off 0 or on 1) or "places" (samples of a ranking,
     irrelevant 0 or relevant 1).
     """
 
     kind: str
-    lengths: Any  # (n_examples,) int64: the parts of each example
+    lengths: Any  # (n_examples,) int64: how many parts each example has
     states: Any  # (sum of lengths,) int: the true states, one example after the other; -1: unknown
 
     @property
     def sizes(self) -> np.ndarray:
-        """The known parts of each example; of switches and places, (n, 2): in state 0 and in 1."""
+        """How many parts of each example are known.
+
+        For switches and places an array of shape (n, 2): how many are in state 0 and in state 1.
+        """
         if self.kind == "positions":
             return _sums(self.lengths, self.states >= 0)
         return np.stack([_sums(self.lengths, self.states == state) for state in (0, 1)], axis=1)
@@ -40,14 +43,14 @@ def _sums(lengths: np.ndarray, flags: np.ndarray) -> np.ndarray:
 
 
 def switches(labels: Any) -> TrueParts:
-    """Return label sets, of shape (n, m), as costs look at them."""
+    """Return label sets, an array of shape (n, m), as `TrueParts`."""
     n, m = labels.shape
     return TrueParts("switches", np.full(n, m, dtype=np.int64), np.reshape(labels, -1))
 
 
 @generic_with_default
 def true_parts(data):
-    """Return the true outputs as costs look at them, `TrueParts`. (Python only.)
+    """Return the true outputs as `TrueParts`. (Python only.)
 
     The default is for structures whose cells are the labels of positions.
     """
@@ -56,10 +59,10 @@ def true_parts(data):
 
 @generic_with_default
 def largest_costs(cost, lengths, states):
-    """Return a number for each example that no cost of its outputs exceeds. (Python only.)
+    """Return one number per example that no cost of its outputs exceeds. (Python only.)
 
-    ``lengths`` and ``states`` are those of `TrueParts`. The default, 1 each, is for costs that are
-    shares.
+    ``lengths`` and ``states`` are those of `TrueParts`. The default, 1 for each example, is for
+    costs that lie between 0 and 1.
     """
     return np.ones(len(lengths))
 
@@ -68,5 +71,5 @@ def largest_costs(cost, lengths, states):
 def found_costs(cost, lengths, states, found):
     """Return the cost of one output of each example, given by the states of its parts.
 
-    Parts whose true state is not known count for nothing. (Python only.)
+    Parts whose true state is unknown cost nothing. (Python only.)
     """

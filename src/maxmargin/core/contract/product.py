@@ -38,7 +38,7 @@ def _array_product(theta: Any, mu: Any) -> float:
 
 @overload(product, jit_options={"error_model": "numpy", "no_cfunc_wrapper": True})
 def _compiled_product(theta, mu):
-    # The arrays of a tuple have several types, so that no loop can run over them.
+    # The arrays of theta have different types, so compiled code cannot loop over them: recurse.
     if len(theta) == 0:
         return lambda theta, mu: 0.0
     return lambda theta, mu: _array_product(theta[0], mu[0]) + product(theta[1:], mu[1:])

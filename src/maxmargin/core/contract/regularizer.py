@@ -2,10 +2,10 @@
 
     lam/2 |w|^2,    |w|^2 = <w, w>,    <u, v> = u . R v,
 
-R symmetric and positive definite. With another R than 1 a structure's `add_difference` adds
-R^-1 Psi, and scores read w as it is. Then the margin error of y is -<w, R^-1 Psi>, and a solver
-that adds, scores and asks for inner products here needs no change. One that multiplies features
-itself says ``needs = {"euclidean"}``.
+R is symmetric and positive definite. If R is not the identity, the `add_difference` of a structure
+adds R^-1 Psi, and scores use w unchanged. Then the margin error of y is -<w, R^-1 Psi>. A solver
+works with every R if it changes w by `add_difference`, reads it by scores, and takes inner products
+by `inner`. A solver that multiplies features itself says ``needs = {"euclidean"}``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from maxmargin.core.dispatch import generic, implements
 
 @generic
 def times_metric(regularizer, w):
-    """Return R w, which the caller does not change: w itself, not a copy, where R is 1.
+    """Return R w. (Python only.)
 
-    (Python only.)
+    If R is the identity this is w itself, not a copy, so the caller must not change it.
     """
 
 
 def inner(regularizer: Any, u: Any, v: Any) -> Any:
-    """Return <u, v> = u . R v; of every row of u where that is a matrix.
+    """Return <u, v> = u . R v; if u is a matrix, one number per row of u.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def inner(regularizer: Any, u: Any, v: Any) -> Any:
 
 
 class Identity(NamedTuple):
-    """R = 1, what the Euclidean norm is made of. A problem has it unless it is given another."""
+    """The regulariser with R = 1, the Euclidean norm: the default of a problem."""
 
 
 @implements(times_metric, Identity)

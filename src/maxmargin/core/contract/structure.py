@@ -1,15 +1,15 @@
 """What a structure must offer: the required functions first, then those that have a default.
 
 Required are `n_weights`, `output_sizes`, `truths`, `workspace`, `output_size`, `potentials`,
-`maximize` and, of a cost, `output_cost`; and one of two pairs that tell of the joint features:
+`maximize` and, for each cost, `output_cost`; and one of two pairs that define the joint features:
 
 - `parts` and `add_parts`. An output is made of parts, the score and phi are linear in them, and
-  there is a default for all the rest; or
-- `margin_error` and `add_difference`. Such a structure has no parts, and what works on parts
-  refuses it by name.
+  all other functions have a default; or
+- `margin_error` and `add_difference`. Such a structure has no parts, and methods that need parts
+  refuse it with an error.
 
-What has a default is overridden where speed asks for it: defaults are references, and the contract
-tests hold the two against each other.
+A structure overrides a default where that is faster. Defaults are references: the contract tests
+compare each override with the default.
 
 Notation, as in docs/math.md: example i has the true output y_i, and Psi_i(y) = phi(x_i, y_i) -
 phi(x_i, y). ``theta`` holds the potentials of one example, filled by `potentials` and read by the
@@ -54,22 +54,22 @@ def truths(data):
 
 @generic
 def workspace(data):
-    """Return (theta, room) for any one example, new. (Python only.)
+    """Return new arrays (theta, room), large enough for any one example. (Python only.)
 
-    ``theta`` is a NamedTuple of float arrays and nothing else; how often an output uses each of its
-    cells, ``mu``, is one of the same type. ``room`` is all else that oracles work in; an empty
-    tuple where they need nothing.
+    ``theta`` is a NamedTuple of float arrays only. ``mu``, how often an output uses each cell of
+    theta, has the same type. ``room`` holds all other scratch arrays of the oracles; it is an empty
+    tuple if they need none.
     """
 
 
 @generic
 def output_size(data, i):
-    """Return the number of cells of an output of example i, the most where they differ."""
+    """Return the number of cells of an output of example i; if outputs differ, the largest."""
 
 
 @generic
 def potentials(data, i, w, scale, theta):
-    """Fill theta: the scores of the outputs of example i at the weights scale * w (scale > 0)."""
+    """Fill theta with the scores of the parts of example i at the weights scale * w, scale > 0."""
 
 
 @generic
@@ -83,9 +83,9 @@ def parts(data, i, outputs, at, scale, mu):
 
 @generic
 def add_parts(data, i, mu, scale, w):
-    """w += scale * phi of mu, the joint features of example i that are linear in the parts.
+    """w += scale * phi(x_i, mu), the joint features of example i, which are linear in mu.
 
-    No cell of w is touched that no cell of mu other than 0 speaks of.
+    Changes only those cells of w that belong to nonzero cells of mu.
     """
 
 
@@ -93,24 +93,24 @@ def add_parts(data, i, mu, scale, w):
 def maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write to (outputs, at) an output maximising score_scale * score + cost_scale * cost.
 
-    Scales are >= 0. Ties: lowest label first. By the types of data and cost. A cost with a `shift`
-    adds it to the score.
+    Scales are >= 0. Ties go to the lowest label. If the cost has a `shift`, it is added to the
+    score. Chosen by the types of data and cost.
     """
 
 
 @generic_with_default
 def output_length(data, i, outputs, at):
-    """Return how many cells the output at (outputs, at) has in use, `output_size` at the most.
+    """Return how many cells the output at (outputs, at) uses, at most `output_size`.
 
-    Where outputs differ in length, their cells must tell it, and nobody looks at the cells behind
-    them. The default is for outputs that always fill their cells.
+    If outputs differ in length, the length must follow from their cells; the cells after it are
+    never read. The default is for outputs that always use all their cells.
     """
     return output_size(data, i)
 
 
 @jitable
 def add_part_difference(data: Any, i: int, outputs: Any, at: int, mu: Any) -> None:
-    """mu += the parts of y_i less those of y."""
+    """mu += the parts of y_i minus those of y."""
     place = 0
     for k in range(i):
         place += output_size(data, k)
@@ -122,7 +122,8 @@ def add_part_difference(data: Any, i: int, outputs: Any, at: int, mu: Any) -> No
 def margin_error(data, i, theta, outputs, at):
     """Return h = score(y) - score(y_i) under theta.
 
-    The default adds up parts, in a new workspace: to be compiled, `workspace` and `truths` must be.
+    The default adds up parts in a new workspace. It can be compiled only if `workspace` and
+    `truths` can be.
     """
     mu = workspace(data)[0]
     add_part_difference(data, i, outputs, at, mu)
@@ -142,7 +143,7 @@ def add_difference(data, i, outputs, at, scale, w):
 
 @generic_with_default
 def clear_difference(data, i, outputs, at, w):
-    """w = 0 wherever `add_difference` of y adds something. The default clears all of w."""
+    """Set w to 0 wherever `add_difference` of y changes it. The default sets all of w to 0."""
     w[:] = 0.0
 
 
@@ -151,22 +152,24 @@ def difference_potentials(data, i, outputs, at, spare, theta):
     """Fill theta so that it scores the outputs of example i at the weights Psi_i(y).
 
     `margin_error` of z under these potentials is -<Psi_i(y), Psi_i(z)>. ``spare`` is a vector of
-    `spare_size` cells that nobody else looks at; it is 0 before and after.
+    `spare_size` cells that only this function uses; it is 0 before and after the call.
     """
     add_difference(data, i, outputs, at, 1.0, spare)
     potentials(data, i, spare, 1.0, theta)
     clear_difference(data, i, outputs, at, spare)
 
 
-#: Weights up to which `clear_difference` may clear all of them, for every plane.
+#: The largest number of weights with which the default `clear_difference`, called for every plane,
+#: is accepted: it clears all weights.
 MOST_CLEARED = 1 << 20
 
 
 @generic_with_default
 def spare_size(data):
-    """Return how many cells `difference_potentials` wants beside theta. (Python only.)
+    """Return how many cells of ``spare`` `difference_potentials` needs. (Python only.)
 
-    Refuses to touch every one of very many weights for every plane.
+    Refuses a structure with more than MOST_CLEARED weights if it would clear all of them for every
+    plane.
     """
     kind, size = type(data), int(n_weights(data))
     if has(difference_potentials, kind):
@@ -184,20 +187,20 @@ def spare_size(data):
 def score_lengths(data):
     """Return two arrays: how long phi of each example can be, and the number of terms of a score.
 
-    The first bounds sum_j |w_j phi_j(x_i, y)| / |w| over all y and w, what a score adds several
-    times being counted so. Certificates learn from it how far rounding can move them. None, the
-    default, where a type does not say. (Python only.)
+    The first bounds sum_j |w_j phi_j(x_i, y)| / |w| over all y and w; a term that a score adds
+    several times counts several times. Certificates use both to bound rounding. None, the default,
+    means that the bounds are not known. (Python only.)
     """
     return None
 
 
 @generic_with_default
 def are_outputs(data, examples, cells):
-    """Tell of each of some outputs whether its example has it: a boolean array.
+    """Return a boolean array: whether each given output is an output of its example.
 
-    (Python only.) ``examples`` says whose outputs they are, ``cells`` has them one after the other.
-    They come from a file, and compiled code does not check what it reads: a structure that says
-    nothing here has them tried as Python, where an index past the end is an error.
+    (Python only.) ``examples`` has the example of each output, ``cells`` holds the outputs one
+    after the other. The outputs come from a file, and compiled code does not check bounds. The
+    default tries each output in plain Python, where an index past the end is an error.
     """
     lowest = min(0, int(truths(data).min(initial=0)))
     spare, at = np.zeros(n_weights(data)), 0
@@ -216,9 +219,9 @@ def are_outputs(data, examples, cells):
 
 @generic_on_two_with_default
 def maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Do as `maximize`; return a number that score_scale * h + cost_scale * g of no y exceeds.
+    """Do as `maximize`; return an upper bound of score_scale * h + cost_scale * g over all y.
 
-    The default is for oracles that are exact. By the types of data and cost.
+    The default is for oracles that are exact. Chosen by the types of data and cost.
     """
     maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
     h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
@@ -227,8 +230,9 @@ def maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, output
 
 @generic_with_default
 def mix(data, i, left, left_at, right, right_at, share, outputs, at):
-    """Write to (outputs, at) the output (1 - share) * left + share * right; return if it can.
+    """Write to (outputs, at) the output (1 - share) * left + share * right; return if that worked.
 
-    For structures whose outputs are those of a relaxation: any mean of two is one too.
+    For structures whose outputs are those of a relaxation: every mean of two outputs is an output.
+    The default writes nothing and returns False.
     """
     return False

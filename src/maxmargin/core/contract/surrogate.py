@@ -21,7 +21,7 @@ def conjugate(surrogate, slope, g):
 def tilt(surrogate, h, g):
     """Return dpsi/dg / dpsi/dh, the tilt of the contour of psi at (h, g); inf where dpsi/dh is 0.
 
-    Where a derivative only underflows, the quotient is still to be right.
+    An implementation must give the right quotient even if a derivative underflows.
     """
     _, slope_h, slope_g = psi(surrogate, h, g)
     return slope_g / slope_h if slope_h > 0.0 else math.inf
