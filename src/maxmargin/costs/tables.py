@@ -93,7 +93,7 @@ def _of_truth(table, states):
 
 @implements(largest_costs, SwitchCost)
 def _largest_of_switches(cost, lengths, states):
-    # The shift is part of h, so it adds to the largest loss as a cost does.
+    # A shift counts as a cost does: take the larger of the two.
     table = np.maximum(cost.price, cost.shift) if len(cost.shift) else cost.price
     return cost.scale * _sums(lengths, _of_truth(table, states))
 

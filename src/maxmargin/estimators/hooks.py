@@ -53,9 +53,9 @@ class Hooks:
     solver: Any
     classes_: np.ndarray
     n_features_in_: int
-    #: Whether outputs are made of classes, which `partial_fit` must then be told of.
+    #: Whether outputs are made of classes; if so, `partial_fit` needs all of them at first.
     has_classes: ClassVar[bool] = True
-    #: Whether examples are few and long, as queries are, which "auto" goes by.
+    #: Whether examples are few and long, as queries are: solver="auto" depends on it.
     has_long_examples: ClassVar[bool] = False
 
     # -- hooks: what a subclass must write -------------------------------------------------------
@@ -92,7 +92,7 @@ class Hooks:
     # -- hooks with a default --------------------------------------------------------------------
 
     def _prediction_cost(self, data: Any) -> Any:
-        """Return a cost that weighs nothing: its type chooses the oracle."""
+        """Return a cost that is 0 for all outputs; its type chooses the oracle."""
         return free_cost(len(output_sizes(data)), len(self.classes_))
 
     def _scorer(self, request: Request) -> Score:
@@ -117,7 +117,7 @@ class Hooks:
         return None
 
     def _measure(self, name: str) -> Callable[[Request], Score] | None:
-        """Return the measure that is called so, as a function request -> (w -> score)."""
+        """Return the measure of this name, as a function request -> (w -> score)."""
         return None
 
     def _measure_names(self) -> tuple[str, ...]:
@@ -140,9 +140,9 @@ class Hooks:
         return [list(self.classes_), self.n_features_in_]
 
     def _units(self) -> np.ndarray | None:
-        """Return what each cell of w is multiplied with to hold for X as it came; None: with 1.
+        """Return the factor of each cell of w that makes it fit X as the user gave it; None: 1.
 
-        Other data may have other units, in which a warm start then takes w.
+        Other data may have other units; a warm start converts w to them.
         """
         return None
 
@@ -170,7 +170,7 @@ class Hooks:
         storage.restore_features(self, fields)
 
     def _n_weights(self) -> int | None:
-        """Return the length of w by what was fitted; None where nothing but w knows it."""
+        """Return the length of w that follows from what was fitted; None if nothing tells it."""
         return None
 
     def _check_restored(self) -> None:

@@ -170,7 +170,7 @@ class StructuredSVM(BaseSVM):
     def _adopt(self, result: Result) -> Self:
         if getattr(self.structure, "is_exact", True):
             return super()._adopt(result)
-        # What an oracle overlooks is missing in the primal; the dual needs no best outputs.
+        # If the oracle misses the best output, the primal is too low; the dual stays right.
         history = [replace(record, gap=math.nan) for record in result.history]
         return super()._adopt(replace(result, gap=math.nan, history=history))
 
@@ -178,7 +178,7 @@ class StructuredSVM(BaseSVM):
         return self._cost_of(data)
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
-        pass  # the structure knows its features, and w how many there are
+        pass  # the structure reads X itself, and the length of w is n_features
 
     def _n_weights(self) -> int | None:
         size = None if self._is_compiled() else getattr(self.structure, "n_features", None)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-#: Above, weights times features, costs and C are no numbers to work with.
+#: The largest number accepted: above it, products of weights, features, costs and C may overflow.
 LARGEST_WEIGHT = 1e100
 
 
 def unknown(
     kind: str, name: object, registry: Mapping[str, Any], hint: str | None = None
 ) -> ValueError:
-    """Return the error for a name that a registry does not have; it says what there is.
+    """Return the error for a name that a registry does not have; it lists the known names.
 
     ``hint`` follows, where there is one.
 

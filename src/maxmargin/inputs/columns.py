@@ -22,7 +22,7 @@ from maxmargin.inputs.stored import Arrays, Fields
 #: What may be done about missing values, and about zeros.
 MISSING = ("indicator", "mean", "zero", "error")
 ZEROS = ("indicator", "value")
-#: A column for zeros or a step is added where at least this share of rows is on either side.
+#: A column for zeros or a step is added only if both its values have at least this share of rows.
 LEAST_SHARE = 0.05
 #: More steps than this for one feature would have less than that share of the rows between them.
 MOST_STEPS = 20
@@ -30,7 +30,7 @@ _ARRAYS = ("n_missing", "fill", "gaps", "presence", "stepped", "edges")
 
 
 def check_columns(missing: Any, zeros: Any = "value", steps: Any = 0) -> None:
-    """Refuse a way to treat missing values or zeros that there is not, or a number of steps."""
+    """Refuse unknown ways to treat missing values or zeros, and wrong numbers of steps."""
     for name, value, known in (("missing", missing, MISSING), ("zeros", zeros, ZEROS)):
         if not isinstance(value, str) or value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
@@ -51,11 +51,11 @@ class Columns:
     n_missing : int64 array of shape (n_features,)
         How many training rows had no value, by feature.
     fill : float64 array of shape (n_features,)
-        What takes the place of NaN: the mean over training rows that have a value (zero for a
-        feature that none has), or zero.
+        What replaces NaN: zero, or the mean over the training rows that have a value (zero if none
+        has one).
     gaps, presence : int64 arrays
-        The features that have a column more, which is 1 where they are missing, or not zero. Those
-        columns come behind the features, in this order.
+        The features that have one more column: for ``gaps`` it is 1 where the feature is missing,
+        for ``presence`` where it is not zero. These columns follow the features, in this order.
     stepped : int64 array of shape (n_steps,)
     edges : float64 array of shape (n_steps,)
         The features that have steps, and where: a column, behind all others, is 1 where the value
@@ -93,7 +93,7 @@ class Columns:
         filled = self._filled(rows)
         if self.n_columns == self.n_features:
             return filled
-        # NaN is not zero, but neither was anything seen there.
+        # NaN is not zero, but a missing value must not count as one that was seen.
         added = [_is_nan(rows, self.gaps), _is_present(rows, self.presence)]
         added.append(_is_beyond(rows, self.stepped, self.edges))
         if sp.issparse(rows):
@@ -108,7 +108,7 @@ class Columns:
             filled = rows.copy()
             filled.data[gaps] = self.fill[rows.indices[gaps]]
             return filled
-        # A sum without NaN has none in it, and is had without a second array of the size of X.
+        # If the sum is not NaN, no value is. The sum needs no second array of the size of X.
         with np.errstate(all="ignore"):
             if np.isfinite(rows.sum(dtype=np.float64)):
                 return rows
@@ -157,13 +157,13 @@ class Columns:
         )
 
     def to_state(self) -> tuple[str, dict[str, np.ndarray]]:
-        """Return what a model file holds: the way, and arrays."""
+        """Return what a model file holds: the value of `missing`, and arrays."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         return self.missing, {f"columns_{name}": array for name, array in arrays.items()}
 
     @classmethod
     def from_state(cls, fields: Fields, n_features: int, arrays: Arrays) -> Self:
-        """Return what `to_state` was called on, or say what cannot be."""
+        """Return what `to_state` was called on; refuse what it cannot have written."""
         missing = fields.text("columns", MISSING)
         n_missing = arrays.take("columns_n_missing", (n_features,), np.int64, 0)
         fill = arrays.take("columns_fill", (n_features,))
@@ -209,8 +209,8 @@ def _count_nan(rows: Any) -> np.ndarray:
 def _means(rows: Any, n_missing: np.ndarray) -> np.ndarray:
     """Return the mean of the values of each feature, zero where there is none.
 
-    Of a CSR matrix the zeros that are not stored are values too. Values are divided before they are
-    added up: the sum of large ones may not be a number.
+    Zeros that a CSR matrix does not store are values too. Values are divided before they are added
+    up, since the sum of large values may overflow.
     """
     n_values = np.maximum(rows.shape[0] - n_missing, 1).astype(np.float64)
     if sp.issparse(rows):
@@ -265,10 +265,10 @@ def _is_present(rows: Any, features: np.ndarray) -> Any:
 
 
 def _steps(rows: Any, n_steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features that have steps, and the edges: quantiles of their values but zeros.
+    """Return the features that have steps, and the edges: quantiles of their nonzero values.
 
-    With five of them these are the quantiles .1, .3, .5, .7 and .9: the middles of equal shares.
-    An edge lies half way to the next value, so that rounding to float32 takes no value across.
+    Five steps are at the quantiles .1, .3, .5, .7 and .9: the middles of five equal shares. An edge
+    lies half way to the next value, so that rounding to float32 moves no value across it.
     """
     stepped: list[int] = []
     edges: list[float] = []

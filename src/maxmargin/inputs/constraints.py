@@ -32,8 +32,9 @@ class Constraints:
     forbidden_start, forbidden_end : iterable of labels
         Labels that may not stand at the first, or last, position of a sequence.
     strict : bool, default False
-        What becomes of true labels of the training data that break the constraints. False: these
-        steps are allowed, for training and prediction, and a warning names them. True: refused.
+        What happens if true labels of the training data break the constraints. False: the steps
+        that they take are allowed, in training and prediction, and a warning names them. True: an
+        error is raised.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Constraints:
         if not isinstance(self.strict, (bool, np.bool_)):
             raise TypeError(f"Constraints: strict must be True or False, got {self.strict!r}.")
         if self.scheme is not None:
-            scheme_constraints([], self.scheme)  # refuses what is no scheme
+            scheme_constraints([], self.scheme)  # raises an error if it is no scheme
         pairs = []
         for i, pair in enumerate(_items("forbidden", self.forbidden)):
             if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
@@ -71,7 +72,7 @@ class Constraints:
     def barrier(self, classes: np.ndarray) -> np.ndarray:
         """Return 0 where allowed and -inf where not: transitions by rows, then start, then end.
 
-        A class that is no tag of the scheme is refused if `strict`, and else allowed nowhere.
+        A class that is no tag of the scheme is refused if `strict`; otherwise it may stand nowhere.
         """
         n_labels = len(classes)
         allowed = np.ones((n_labels + 2, n_labels), dtype=bool)
@@ -141,7 +142,7 @@ def training_barriers(
     known: np.ndarray | None,
     stacklevel: int,
 ) -> tuple[Barriers, np.ndarray]:
-    """Return barriers that are open to what true labels do, and the steps that had to be opened.
+    """Return barriers that allow what true labels do, and the steps that were opened for it.
 
     ``known`` are the steps opened at earlier batches, None at a fit. Refuses true labels that the
     barriers forbid; ``stacklevel`` says whom a warning of opened steps is for.

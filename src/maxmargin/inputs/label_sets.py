@@ -23,9 +23,9 @@ class SetForm:
     Attributes
     ----------
     kind : {"dense", "csr", "sets"}
-        An indicator matrix, dense or sparse, or one collection of labels a sample.
+        An indicator matrix, dense or sparse, or one collection of labels per sample.
     dtype : str
-        Of the cells of a matrix; not looked at for "sets".
+        The type of the cells of a matrix; not used for "sets".
     """
 
     kind: str
@@ -90,16 +90,16 @@ def label_matrix(
     ----------
     Y : array, data frame or sparse matrix of shape (n_examples, n_labels), or a sequence
         An indicator matrix of 1 (on), 0 (off) and -1 (not known); or one collection of labels for
-        each sample. A list of lists is what it can only be; where it can be both, as [[0, 1],
-        [1, 0]] can, it is refused (see list_reading.py).
+        each sample. A list of lists is read as the one of these that it can be. If it can be both,
+        as [[0, 1], [1, 0]] can, it is refused (see list_reading.py).
     n_examples : int
     labels : Labels or None
         The known ones, in the order of the columns; None learns them.
     classes : labels by name, or None
-        Where they are learnt: the names of all. None: those that occur, sorted; of a matrix the
-        names of its columns if it has names, else 0, 1, ...
+        The names of all labels, if they are learnt. None: the labels that occur, sorted; for a
+        matrix the names of its columns if it has names, else 0, 1, ...
     form : SetForm or None
-        That of earlier label sets of the same model: a list that can be both is what they were.
+        The form of earlier label sets of the same model: a list that can be both is read so.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _indicator(Y: Any) -> tuple[SetForm, Any]:
 
 
 def _cells(matrix: Any) -> np.ndarray:
-    """Return an indicator matrix as int32 cells; say which of them is none of 1, 0 and -1."""
+    """Return an indicator matrix as int32 cells; refuse values other than 1, 0 and -1."""
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
     wrong = ~((dense == 0) | (dense == 1) | (dense == -1))
     if wrong.any():

@@ -19,7 +19,7 @@ def _named(i: int) -> str:
 class Labels:
     """The classes in order, and the way to their places and back.
 
-    Two labels are one if Python holds them equal (1, 1.0 and True are).
+    Labels that are equal in Python are one label (1, 1.0 and True are).
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Labels:
         except TypeError:
             distinct = set()
         if not distinct or None in distinct or any(label != label for label in distinct):
-            for i, label in enumerate(items):  # only now, to say which
+            for i, label in enumerate(items):  # find the label that is wrong, for the error
                 _check_label(label, name(i))
         return cls(_sorted(distinct))
 
@@ -100,13 +100,13 @@ def label_array(values: list[Any]) -> np.ndarray:
         if array.dtype != object:
             return array
     objects = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):  # at once, numpy would take tuples for a further axis
+    for i, value in enumerate(values):  # one by one: np.array would make an axis of tuples
         objects[i] = value
     return objects
 
 
 def label_vector(Y: Any, n_examples: int) -> np.ndarray:
-    """Return Y as a vector of labels, one an example."""
+    """Return Y as a vector of labels, one per example."""
     if Y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     is_array = hasattr(Y, "__array__")
@@ -159,13 +159,13 @@ def class_weights(class_weight: Any, labels: Labels, codes: np.ndarray, weight: 
 
 
 def check_classes(classes: Any) -> None:
-    """Refuse what the parameter `classes` cannot be; an iterator is read by `fit` alone."""
+    """Refuse a wrong parameter `classes`; an iterator is not read here, only by `fit`."""
     if classes is not None and not isinstance(classes, Iterator):
         Labels(classes)
 
 
 def check_class_weight(class_weight: Any) -> None:
-    """Refuse what cannot be a weight of classes, whatever the classes are."""
+    """Refuse a `class_weight` that is wrong for any classes."""
     if class_weight is None:
         return
     if isinstance(class_weight, str):

@@ -15,8 +15,8 @@ def read_lists(Y: Any, classes: Sequence[Any] | None, was_sets: bool | None = No
     They are sets if their lengths differ, if something other than 1, 0 and -1 is in them, or if
     they are no lists but sets. They are a matrix if a row has a number twice, which no set has, or
     has bools. ``classes``, where they are known, rule out a matrix of another number of columns,
-    and sets with other labels. If a list can still be both, it is what the same model was given
-    before, if anything; and ascending tuples, which is how `predict` returns label sets, are sets.
+    and sets with other labels. If a list can still be both, it is read as what the same model was
+    given before, if anything. Ascending tuples, which `predict` returns, are sets.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def read_lists(Y: Any, classes: Sequence[Any] | None, was_sets: bool | None = No
     ValueError: Y is ambiguous: [0, 1] may be the set of the labels 0 and 1 or the row of an ...
     """
     if isinstance(Y, (str, bytes, dict)) or not hasattr(Y, "__len__") or len(Y) == 0:
-        return "sets"  # which says what is wrong
+        return "sets"  # the reader of sets says what is wrong
     rows = list(Y)
     width = _width(rows)
     if width < 1:

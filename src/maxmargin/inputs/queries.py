@@ -26,7 +26,7 @@ class Queries:
     offsets : int64 array of shape (n_queries + 1,)
         Query q is ``order[offsets[q]:offsets[q + 1]]``.
     is_list : bool
-        Whether the caller has a list, an element a query, and wants one back.
+        Whether the caller passed a list, one element per query, and gets a list back.
     names : function of q that says which query it is
     has_qid : bool
         Whether the caller has said which query each row is of.
@@ -47,7 +47,7 @@ class Queries:
         return self.order[self.offsets[q] : self.offsets[q + 1]]
 
     def give_back(self, values: np.ndarray) -> Any:
-        """Return a value a row in the form that the caller has his rows in."""
+        """Return one value per row, in the form in which the caller passed the rows."""
         if not self.is_list:
             return values
         return [values[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
@@ -102,7 +102,7 @@ def check_ids(qid: Any, n_rows: int) -> np.ndarray:
 
 
 def is_list_of_queries(X: Any) -> bool:
-    """Tell whether X holds an array a query, rather than rows."""
+    """Tell whether X holds one array per query, rather than rows."""
     if sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim < 3):
         return False
     if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or len(X) == 0:
@@ -114,12 +114,12 @@ def is_list_of_queries(X: Any) -> bool:
         return bool(sp.issparse(first) or first.ndim == 2)
     try:
         return np.ndim(first) == 2
-    except ValueError:  # rows of different lengths: a query, for the reader of arrays to refuse
+    except ValueError:  # rows of different lengths, which the reader of arrays refuses
         return True
 
 
 def read_grades(Y: Any, queries: Queries) -> np.ndarray:
-    """Return the grade of each row, in the order of the caller, or say what is wrong with one."""
+    """Return the grade of each row, in the order of the caller; refuse what is no grade."""
     n_rows = len(queries.order)
     if queries.is_list:
         given = list(Y) if hasattr(Y, "__len__") else Y
@@ -162,7 +162,7 @@ def _numbers(values: Any, name: str) -> np.ndarray:
 
 
 def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
-    """Return one weight a query: as given for a list, and for rows the weight all its rows have."""
+    """Return one weight per query: as given for a list; for rows, the weight of all its rows."""
     if queries.is_list or sample_weight is None:
         return check_weights(sample_weight, len(queries))
     weight = check_weights(sample_weight, len(queries.order))
@@ -184,7 +184,7 @@ NORMALIZATIONS = ("maxabs", "standard", "minmax")
 
 
 def check_normalization(how: Any) -> None:
-    """Refuse a way to normalise that there is not."""
+    """Refuse an unknown way to normalise."""
     if how is not None and how not in NORMALIZATIONS:
         raise ValueError(
             f"normalize_queries must be None or one of {', '.join(map(repr, NORMALIZATIONS))}, got "
@@ -192,12 +192,12 @@ def check_normalization(how: Any) -> None:
         )
 
 
-#: Columns below this are left as they are: a weight divided by so little may overflow.
+#: A column whose largest |value| is below this is not divided by it: its weight might overflow.
 SMALLEST_SCALE = 1e-150
 
 
 def largest_values(rows: Any) -> np.ndarray:
-    """Return the largest |value| of each column, 1 where all are zero or next to it."""
+    """Return the largest |value| of each column, or 1 where that is zero or almost zero."""
     if sp.issparse(rows):
         largest = np.zeros(rows.shape[1])
         np.maximum.at(largest, rows.indices, np.abs(rows.data))
@@ -207,7 +207,7 @@ def largest_values(rows: Any) -> np.ndarray:
 
 
 def scale_columns(rows: Any, scale: np.ndarray) -> Any:
-    """Return rows whose columns are divided by a number each; the same rows where all are 1."""
+    """Return rows with each column divided by its number; the same object if all numbers are 1."""
     if (scale == 1.0).all():
         return rows
     if sp.issparse(rows):
@@ -231,15 +231,15 @@ def normalize_queries(queries: Queries, rows: Any, how: str | None) -> Any:
     for q in range(len(queries)):
         own = queries.rows(q)
         values = rows[own].astype(np.float64)
-        # In units in which sums and differences cannot overflow: normalising undoes any unit. By
-        # a power of 2, which costs no digit.
+        # Divide by a power of 2, which is exact, so that sums and differences cannot overflow.
+        # Normalising cancels this factor.
         top = np.abs(values).max(axis=0, initial=0.0)
         values = np.ldexp(values, -np.where(top > 1e100, np.frexp(top)[1], 0))
         if how == "standard":
             low, spread = values.mean(axis=0), values.std(axis=0)
         else:
             low, spread = values.min(axis=0), np.ptp(values, axis=0)
-        # Of a feature that is the same in all documents nothing but rounding would be left.
+        # A feature that is the same in all documents becomes 0: the rest would be only rounding.
         flat = spread <= 1e-12 * np.abs(values).max(axis=0, initial=0.0)
         rows[own] = np.where(flat, 0.0, (values - low) / np.where(flat, 1.0, spread))
     return rows

@@ -18,8 +18,8 @@ from maxmargin.inputs.request import Request
 from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 
-#: What a step is in the problem that is solved, where a feature's largest value is 1. There are
-#: several times as many steps as features, and at height 1 they would need a much smaller C.
+#: The height of a step in the problem that is solved, where the largest value of a feature is 1.
+#: There are several times as many steps as features; steps of height 1 would need a much smaller C.
 STEP_HEIGHT = 0.1
 
 
@@ -54,21 +54,21 @@ class QueryInputs(RowInputs):
             n_columns = rows.shape[1]
             self._scale = largest_values(rows) if how == "maxabs" else np.ones(n_columns)
             if self._n_steps():
-                # A column for zeros is the first step.
+                # Columns for zeros have the height of steps, and come before them.
                 first = n_columns - len(self.columns_.stepped) - len(self.columns_.presence)
                 self._scale[first:] /= STEP_HEIGHT
         return queries, rows
 
     def _n_steps(self) -> int:
-        # Quantiles over all queries say nothing of features that are normalised within each.
+        # No steps: quantiles over all queries mean nothing if features are normalised per query.
         return 0 if self._goes_by_query() else int(self.steps)
 
     def _goes_by_query(self) -> bool:
-        """Tell whether features are normalised query by query, so that X alone says too little."""
+        """Tell whether features are normalised query by query, so that `predict` needs qid."""
         return self.normalize_queries in ("standard", "minmax")
 
     def _warn_of_one_query(self, queries: Queries) -> None:
-        """Say that rows are taken as one query where training rows had a qid, and these have none.
+        """Warn that rows without a qid are taken as one query, if training rows had a qid.
 
         That may be meant, but far more often qid was forgotten.
         """

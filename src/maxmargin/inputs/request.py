@@ -1,7 +1,7 @@
 """A request: what one call of a user hands over, in one object, made once at the boundary.
 
 `fit`, `partial_fit`, `path`, `score`, `predict` and their kin all make one, so that they take the
-same things; the hooks of an estimator read it, and nothing of it is passed on beside it.
+same things. The hooks of an estimator read all that the user passed from this one object.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 
 @dataclass(frozen=True)
 class Request:
-    """Inputs, their true outputs, and what is said beside them; None where nothing is said.
+    """Inputs, their true outputs, and other arguments of the call; None for what was not given.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Request:
     def of(
         cls, takes: Iterable[str], X: Any, y: Any = None, sample_weight: Any = None, **beside: Any
     ) -> Self:
-        """Return the request of a call, refused if it says what the estimator does not take."""
+        """Return the request of a call; refuse arguments that the estimator does not take."""
         takes = tuple(takes)
         for name in beside:
             if name not in takes:
@@ -82,7 +82,7 @@ class Request:
 
     @property
     def beside(self) -> dict[str, Any]:
-        """What is said besides X, y and weights, by name."""
+        """The arguments other than X, y and weights that were given, by name."""
         names = [field.name for field in fields(self)][3:]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 

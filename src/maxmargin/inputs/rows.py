@@ -22,11 +22,11 @@ from maxmargin.inputs.vocabulary import (
 
 
 class RowInputs:
-    """The part of an estimator that reads one row of features an example.
+    """The part of an estimator that reads one row of features per example.
 
-    It has the parameters `min_count` and `n_hashed_features`; see `FeatureTable`. One that takes
-    missing values has the parameter `missing`, and `_columned` makes columns of rows, see
-    `Columns`.
+    It has the parameters `min_count` and `n_hashed_features`; see `FeatureTable`. An estimator that
+    takes missing values also has the parameter `missing`; `_columned` then fills them and adds
+    columns, see `Columns`.
     """
 
     min_count: int
@@ -74,7 +74,7 @@ class RowInputs:
         return check(matrix, allow_nan=self._allows_nan())
 
     def _forget_names(self, n_features: int, table: FeatureTable | None = None) -> None:
-        """Take note of rows whose columns have no names but those of a table."""
+        """Set the number of features for rows that have no column names but those of a table."""
         self.features_, self.n_features_in_ = table, n_features
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -136,5 +136,5 @@ def _describe(kind: str | None) -> str:
 
 
 def _is_empty_rows(X: Any) -> bool:
-    """Tell whether X is a list of rows without any feature, which have no kind."""
+    """Tell whether X is a list of empty rows, of which no kind can be told."""
     return isinstance(X, (list, tuple)) and all(hasattr(row, "__len__") and not row for row in X)

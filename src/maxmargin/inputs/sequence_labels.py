@@ -63,8 +63,8 @@ def flatten_labels(
 ) -> list[Any]:
     """Return the labels of all sequences in one list.
 
-    Refuses what does not have a label a position. With `optional`, a sequence may be None, which
-    stands for unknown labels throughout.
+    Refuses a sequence that does not have one label per position. With `optional`, a sequence may be
+    None, which means that all its labels are unknown.
     """
     sequences = as_sequences(name, Y)
     if len(sequences) != len(offsets) - 1:
@@ -137,8 +137,9 @@ def _known_rows(flat: list[Any], index: Mapping[Any, int]) -> list[int]:
 class Pieces(NamedTuple):
     """The runs of known labels.
 
-    ``rows`` are the stacked rows they are made of. Piece p is rows[offsets[p]:offsets[p + 1]],
-    comes from sequence sample[p], and borders[p] tells whether it begins and ends where that does.
+    ``rows`` are the stacked rows of all pieces. Piece p is rows[offsets[p]:offsets[p + 1]], and
+    comes from sequence sample[p]; borders[p] tells whether it begins where that sequence begins,
+    and ends where it ends.
     """
 
     rows: np.ndarray

@@ -1,7 +1,7 @@
 """Lists of sequences as compiled code reads them: one stacked matrix, and offsets.
 
-Sequence i is rows ``offsets[i]:offsets[i + 1]``. Whatever is wrong is refused here, with the
-sequence and the position that it is wrong at.
+Sequence i is rows ``offsets[i]:offsets[i + 1]``. Wrong inputs are refused here, and errors name the
+sequence and the position.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Stack(NamedTuple):
 
 
 def read_sequences(X: Any, table: FeatureTable) -> tuple[Stack, FeatureTable | None]:
-    """Return the features of training sequences, and the table where they are symbolic.
+    """Return the features of training sequences, and the table if they are names or dictionaries.
 
-    ``table`` is an empty one, which then learns their features.
+    ``table`` is empty at first, and learns their features.
     """
     sequences = as_sequences("X", X)
     kind = symbolic_kind(sequences)
@@ -104,7 +104,7 @@ def symbolic_kind(sequences: list[Any]) -> str | None:
 def flatten_positions(
     sequences: list[Any], kind: str, name: str = "X"
 ) -> tuple[list[Any], np.ndarray]:
-    """Return the positions of all sequences, each of a kind, in one list, and the offsets."""
+    """Return the positions of all sequences, all of one kind, in one list; and the offsets."""
     for i, sequence in enumerate(sequences):
         is_array = isinstance(sequence, np.ndarray) and sequence.dtype != object
         is_list = hasattr(sequence, "__len__") and not isinstance(sequence, (str, dict))
@@ -118,7 +118,7 @@ def flatten_positions(
             raise ValueError(f"{name}[{i}] is empty; a sequence has at least one position.")
     positions = list(chain.from_iterable(sequences))
     offsets = offsets_of([len(sequence) for sequence in sequences])
-    if row_kind(positions) != kind:  # else the table checks them
+    if row_kind(positions) != kind:  # if equal, the table checks the positions
         _check_rows(positions, kind, naming(name, offsets))
     return positions, offsets
 
@@ -207,7 +207,7 @@ def _stack_dense(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def _neighbours(arrays: list[np.ndarray]) -> np.ndarray | None:
-    """Return the rows that the arrays lie in one after the other, without a copy, or None."""
+    """Return one view of all arrays, if they lie one after the other in one array; else None."""
     first, base = arrays[0], _owner(arrays[0])
     if not base.flags.c_contiguous or base.dtype not in (np.float64, np.float32):
         return None
@@ -222,7 +222,7 @@ def _neighbours(arrays: list[np.ndarray]) -> np.ndarray | None:
 
 
 def _owner(array: np.ndarray) -> np.ndarray:
-    """Return the array that an array is, in the end, a view of."""
+    """Return the array that owns the memory of an array."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array

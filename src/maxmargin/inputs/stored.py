@@ -19,7 +19,7 @@ __all__ = ["Arrays", "Fields", "check_options", "read_result"]
 
 
 class Fields(checked.Fields):
-    """Values by name, each taken once and checked; labels and names of features among them."""
+    """Values by name, each taken once and checked; it also reads labels and names of features."""
 
     def labels(self, name: str, least: int) -> Labels:
         """Return distinct labels, in the form that `Labels` gives them."""
@@ -54,7 +54,7 @@ def _known(item: Any, labels: Labels) -> bool:
 
 
 def read_result(values: Any, w: np.ndarray) -> Result:
-    """Return the result of a run, its numbers numbers and its status one that a run has."""
+    """Return the result of a run; refuse numbers that are none, and a status that no run has."""
     values = check_options(Result, values, "result")
     if "w" in values:
         raise ValueError("result has weights of its own")

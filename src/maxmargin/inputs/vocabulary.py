@@ -22,7 +22,7 @@ def _named(i: int) -> str:
 
 
 def row_kind(rows: Any) -> str | None:
-    """Tell what rows are, by the first that is not empty.
+    """Tell what kind rows are, by the first row that is not empty.
 
     "dict": feature dictionaries; "names": lists of feature names; None: neither.
     """
@@ -146,7 +146,7 @@ class FeatureTable:
         return check_csr(sp.csr_matrix(X), name, self.names)
 
     def _from_names(self, rows: Sequence[Any]) -> sp.csr_matrix:
-        # What DictVectorizer would do with ones, at several times its speed.
+        # The same as DictVectorizer with all values 1, but several times faster.
         sizes = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
         find = self._places.get
         found = np.array([find(f, -1) for f in chain.from_iterable(rows)], dtype=np.int64)
@@ -156,7 +156,7 @@ class FeatureTable:
         shape = (len(rows), self.n_columns)
         X = sp.csr_matrix((np.ones(indptr[-1]), found[known], indptr), shape=shape)
         X.sum_duplicates()
-        X.data[:] = 1.0  # a name given twice is still only present
+        X.data[:] = 1.0  # also for a name that a row has twice
         return X
 
     def to_state(self) -> dict[str, Any]:
@@ -192,7 +192,7 @@ class FeatureTable:
 
 
 def restored_table(fields: Fields, n_columns: int) -> FeatureTable | None:
-    """Return the table in the field "features", which must make so many columns."""
+    """Return the table in the field "features"; refuse one with another number of columns."""
     state = fields.take("features")
     if state is None:
         return None
@@ -229,7 +229,7 @@ def _check_rows(rows: Sequence[Any], kind: str, name: Name) -> None:
             raise TypeError(f"{name(i)} has the feature {bad!r}; expected text.")
 
 
-_VALUES = frozenset({str, int, float, bool})  # most are these, and a set is quick to ask
+_VALUES = frozenset({str, int, float, bool})  # nearly all values are of these types
 
 
 def _check_value(value: Any, name: str) -> None:
@@ -255,9 +255,9 @@ def check_matrix_like(X: Any) -> None:
 
 
 def name_text_column(X: Any, where: str) -> None:
-    """Raise if X is a data frame with a column that is no numbers, saying which one it is.
+    """Raise an error that names the column, if X is a data frame with a column of no numbers.
 
-    For X of which no matrix of numbers could be made.
+    Called when X could not be made a matrix of numbers.
     """
     if not hasattr(X, "columns"):
         return
@@ -288,7 +288,7 @@ def check_csr(
 
     A matrix that is not so is copied, never changed. With `allow_nan` values may be missing.
     """
-    # A new header over the same arrays: checking would otherwise write to the user's.
+    # A new matrix over the same arrays: checks would otherwise set flags of the user's matrix.
     X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
     if X.shape[1] >= 2**31:
         raise ValueError(f"X has {X.shape[1]} columns; at most {2**31 - 1} are possible.")
@@ -307,8 +307,8 @@ def check_csr(
 
 
 def check_dense(X: np.ndarray, name: Name = _named, *, allow_nan: bool = False) -> np.ndarray:
-    """Return a matrix all of whose values are finite (or missing), or say which is not."""
-    # A finite sum says that all are finite, without a second array of the size of X.
+    """Return a matrix whose values are all finite (or missing); else name the first that is not."""
+    # If the sum is finite, all values are. The sum needs no second array of the size of X.
     with np.errstate(all="ignore"):
         if np.isfinite(X.sum(dtype=np.float64)):
             return X

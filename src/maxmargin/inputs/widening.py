@@ -1,8 +1,8 @@
 """Constraints meet true labels that break them: what is opened, and how it is told.
 
-A step is a start, a transition or an end. A barrier of steps has a row for each label before, one
-for the start and one for the end; see `Constraints.barrier`. Steps that true labels take and the
-barrier forbids are opened, since training would otherwise ask for what it forbids.
+A step is a start, a transition or an end. A barrier of steps has one row per label before, one for
+the start and one for the end; see `Constraints.barrier`. If true labels take a step that is
+forbidden, the step is opened (allowed): otherwise training would ask for what it forbids.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from maxmargin.tags import is_tag
 
-#: The share of labels that need not be tags of the scheme that constraints name.
+#: The largest share of labels that may be no tags of the scheme of the constraints.
 _STRANGERS = 0.05
 _MOST_NAMED = 10  # steps that a warning names
 NO_STEPS = np.zeros((0, 3), dtype=np.int64)
@@ -29,7 +29,7 @@ def widen(
     known: np.ndarray | None,
     stacklevel: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a barrier that is open to what true labels do, and all steps that were opened.
+    """Return a barrier that allows what true labels do, and all steps that were opened.
 
     ``known`` are the steps of earlier batches; None at a fit, which also refuses a scheme to which
     many labels do not belong.
@@ -95,7 +95,7 @@ def with_steps(barrier: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 def joined(steps: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return the steps of both, each once, with the sum of the counts."""
+    """Return the steps of both lists, each once, with the sum of its counts."""
     both = np.concatenate([steps, more])
     cells, place = np.unique(both[:, :2], axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), weights=both[:, 2], minlength=len(cells))
@@ -177,7 +177,7 @@ def _refuse(scheme: str | None, strange: np.ndarray, share: str = "") -> None:
 
 
 def checked_steps(steps: Any, n_labels: int) -> np.ndarray:
-    """Return the steps of a model file, refused unless they are such."""
+    """Return the steps of a model file; refuse what are no steps."""
     if steps is None:
         return NO_STEPS
     steps = np.asarray(steps)

@@ -44,8 +44,8 @@ def read_arff(source: Source, labels: Labels = None, *, sparse: bool | None = No
     r"""Features and label sets of an ARFF file, plain or gzipped.
 
     Attributes must be numeric (``numeric``, ``real``, ``integer``) or ``{0,1}``. A value that is
-    missing (``?``) is NaN in a feature, and what learns from it says whether it takes that; in a
-    label it is -1, unknown.
+    missing (``?``) is NaN in a feature, which not every estimator accepts; in a label it is -1,
+    unknown.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from maxmargin.io.files import shown
 
 __all__ = ["QUOTED", "Attribute", "dense_rows", "sparse_rows", "unquote"]
 
-# Possessive (++), so that a quote without an end takes no memory for the ways it may be read.
+# Possessive (++): no backtracking, so a quote without an end takes no memory for it.
 QUOTED = re.compile(r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\"""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
@@ -156,7 +156,7 @@ def _slow_sparse_row(
 
 
 def _pieces(row: str) -> list[str]:
-    """What commas part, without a comment at the end. Numbers in quotes hold neither."""
+    """The fields between commas, without a comment at the end. Quoted numbers hold neither."""
     return [piece.strip() for piece in row.partition("%")[0].split(",")]
 
 

@@ -25,7 +25,7 @@ _DEFLATE = 1032  # the most bytes that one packed byte can stand for
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "numbers", "U": "strings",
           "S": "byte strings"}  # fmt: skip
-# What zipfile raises for files that are damaged, each of them seen.
+# The exceptions of zipfile for damaged files; each of them has occurred.
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -47,7 +47,7 @@ def read_arrays(source: Source, kinds: Mapping[str, str]) -> dict[str, NDArray[A
     source : path or file open for reading bytes
     kinds : mapping
         Names of arrays, the first of which must be there, and the kinds of `numpy.dtype` that each
-        may have. Other arrays in the file are not looked at.
+        may have. Other arrays in the file are not read.
     """
     name = source_name(source)
     with reading(source) as file:
@@ -95,7 +95,7 @@ def _members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile.ZipInfo
 
 
 def _read(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, kinds: str) -> NDArray[Any]:
-    """One array. What is wrong with it is told with the name of its member."""
+    """One array; errors name its member of the archive."""
     try:
         _check_member(info)
         with archive.open(info) as member:
@@ -129,7 +129,7 @@ def _check_member(info: zipfile.ZipInfo) -> None:
 def _header(
     member: IO[bytes], info: zipfile.ZipInfo, kinds: str
 ) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
-    """The type, shape and order of an array, whose bytes are just what follows."""
+    """The type, shape and order of an array; its bytes follow, no more and no fewer."""
     head = member.read(8)
     if len(head) < 8 or head[:6] != _MAGIC or head[6] not in (1, 2, 3):
         raise ValueError("it is no array: its first bytes are not those of numpy's format")
@@ -178,7 +178,7 @@ def _description(text: str, kinds: str) -> tuple[np.dtype[Any], tuple[int, ...],
 
 
 def _fill(member: IO[bytes], array: NDArray[Any]) -> None:
-    """Read an array in pieces; to its end, so that its checksum is looked at."""
+    """Read an array in pieces, to its end, so that zipfile checks its checksum."""
     if array.size:
         view = array.reshape(-1).view(np.uint8)
         at = 0
@@ -192,7 +192,7 @@ def _fill(member: IO[bytes], array: NDArray[Any]) -> None:
 
 
 def _check_text(array: NDArray[Any]) -> None:
-    """Refuse strings that hold what is no character; Python would trip over them much later."""
+    """Refuse strings with invalid characters, which would raise errors only much later."""
     if array.dtype.kind != "U" or not array.size:
         return
     codes = np.ascontiguousarray(array).reshape(-1).view(array.dtype.str[0] + "u4")

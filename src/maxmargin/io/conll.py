@@ -14,7 +14,7 @@ __all__ = ["ConllData", "conll_width", "read_conll", "write_conll"]
 
 Row = tuple[str, ...]
 _DOCSTART = "-DOCSTART-"
-_LONGEST = 1 << 20  # characters of a line: more is no token, and each template would repeat it
+_LONGEST = 1 << 20  # characters of a line; templates would copy a longer token many times
 
 
 @dataclass
@@ -169,7 +169,7 @@ def read_conll(
     first_lines: list[int] = []
     chosen: dict[str, int] = {}
     tag: int | None = None
-    known: dict[str, str] = {}  # words and tags come again: each is kept once
+    known: dict[str, str] = {}  # words and tags repeat: each string is kept once
     width = first = 0
     for number, line in numbered_lines(source, _LONGEST):
         is_start = line.startswith(_DOCSTART)

@@ -38,7 +38,7 @@ _SHOWN = 60  # characters of a line that an error repeats
 
 
 class Spool(io.BytesIO):
-    """What a pipe held, under the name of the pipe; reading it again starts at its beginning."""
+    """The contents of a pipe, with its name; every reading starts at the beginning."""
 
     def __init__(self, content: bytes, name: str) -> None:
         super().__init__(content)
@@ -87,7 +87,7 @@ def open_binary(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def _open(path: str | os.PathLike[str]) -> IO[bytes]:
-    """The file as it is, which can be sought in."""
+    """The file as it is, without unpacking; it can be sought in."""
     name = os.fspath(path)
     try:
         file = open(path, "rb")  # noqa: SIM115 - the caller closes it
@@ -113,7 +113,7 @@ def _unpacked(file: IO[bytes]) -> IO[bytes]:
 
 
 def rereadable(source: Source) -> Source:
-    """`source` such that it can be read more than once: of a pipe what it holds, else itself.
+    """`source` in a form that can be read more than once: the contents of a pipe, else itself.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def rereadable(source: Source) -> Source:
 
 @contextmanager
 def reading(source: Source) -> Iterator[IO[Any]]:
-    """`source` as an open file; what we opened we close."""
+    """`source` as an open file; it is closed at the end only if it was opened here."""
     if isinstance(source, (str, os.PathLike)):
         with open_binary(source) as file:
             yield file

@@ -14,7 +14,7 @@ from maxmargin.io.files import Source, reading, shown, source_name
 __all__ = ["label_list", "read_label_list"]
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
-_DEEPEST = 1000  # labels within labels; each that is open takes memory
+_DEEPEST = 1000  # the deepest nesting of labels: each open element takes memory
 
 
 def read_label_list(source: Source) -> list[str]:
@@ -61,7 +61,7 @@ def read_label_list(source: Source) -> list[str]:
         depth -= 1
 
     def refuse(*_: Any) -> None:
-        # A document type may define entities that grow without end or stand for other files.
+        # A document type may define entities that expand without limit or read other files.
         raise ValueError(
             f"{name}, line {parser.CurrentLineNumber}: holds a document type (<!DOCTYPE>), which "
             "is not read; a list of labels needs none."

@@ -123,7 +123,8 @@ def write_npz(
     with atomic_write(path) as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         if sum(array.nbytes for array in arrays.values()) > most_unpacked(file.tell()):
-            # Nearly all zeros: packed, it would look like a file that is made to fill the memory.
+            # Not packed: an array of nearly all zeros packs so small that reading would refuse it
+            # as a file made to fill the memory.
             file.seek(0)
             file.truncate()
             np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -149,7 +150,7 @@ def _check(arrays: dict[str, NDArray[Any]], name: str) -> None:
         _check_queries(arrays.get("qid"), 0, name)
         return
     is_whole = offsets.ndim == 1 and len(offsets) >= 2 and np.issubdtype(offsets.dtype, np.integer)
-    # Neighbours are compared, not subtracted: a difference of unsigned numbers is never below 0.
+    # Compare neighbours, do not subtract them: a difference of unsigned numbers is never < 0.
     if (
         not is_whole
         or offsets[0] != 0

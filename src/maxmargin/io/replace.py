@@ -18,8 +18,8 @@ __all__ = ["atomic_write"]
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that becomes `path` when the block ends well, and vanishes when it does not.
 
-    It is written beside `path`, so that the last step is a rename within one file system; what a
-    process that was killed left there is removed. A name that ends in ``.gz`` is compressed, with
+    It is written beside `path`, so that the last step is a rename within one file system. Files
+    that a killed process left there are removed. A name that ends in ``.gz`` is compressed, with
     no time stamp: equal contents make equal files. A symbolic link is followed, and a file keeps
     its mode. What is no regular file (a pipe, ``/dev/stdout``) cannot be replaced, and is written
     to.

@@ -21,14 +21,14 @@ from maxmargin.io.files import Source, numbered_lines, shown, source_name
 __all__ = ["RankingData", "read_rankings", "read_svmlight"]
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,19}")
-# Possessive (++), so that a long line takes neither time nor memory to be refused.
+# Possessive (++): no backtracking, so refusing a long line takes little time and memory.
 _FLOAT = r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
 _VALUE = rf"(?:{_FLOAT}|[-+]?(?i:nan|inf(?:inity)?+))"
 _PAIRS = re.compile(rf"(?:[ \t]++[0-9]{{1,10}}+:{_VALUE}(?![^ \t]))*+[ \t]*+")
 _PAIR = re.compile(rf"(-?[0-9]+):({_VALUE})")
 _NUMBER = re.compile(_VALUE)
 _HEAD = re.compile(r"(?:[ \t]++([^ \t:]++)(?![^ \t]))?([ \t]++qid:[^ \t]*+)?")
-#: Indices are int32 in a csr matrix; a file that is wider than any known one is a mistake.
+#: The highest index: indices are int32 in a csr matrix, and no known file is as wide as this.
 _WIDEST, _WIDEST_SAID = 1 << 27, (1 << 31) - 1
 _CHUNK = 1 << 20  # characters whose numbers are made at once
 
@@ -43,7 +43,7 @@ def read_svmlight(
     r"""Features and labels of an svmlight file, plain or gzipped.
 
     A feature that a line does not name is 0, not missing. One that is missing may be written as
-    ``nan``, which comes back as NaN; what learns from it says whether it takes that.
+    ``nan``, which is read as NaN; not every estimator accepts that.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def read_svmlight(
 
 
 class RankingData(NamedTuple):
-    """The documents of queries, one a row.
+    """The documents of queries, one per row.
 
     Attributes
     ----------
@@ -170,10 +170,10 @@ class _Dialect:
 
     @property
     def top(self) -> int:
-        """The highest index that a line alone can show to be one."""
+        """The highest index that can be accepted by looking at one line only."""
         if self.n_features is None:
             return _WIDEST
-        # Whether n_features itself is too far may depend on a 0 in another line.
+        # Whether index n_features is too high may depend on an index 0 in another line.
         top = self.n_features - (1 if self.zero_based is True else 0)
         return min(top, _WIDEST_SAID)
 
@@ -192,6 +192,7 @@ class _Table:
     values: array[float] = field(default_factory=lambda: array("d"))
 
     def add_label(self, label: int | float) -> None:
+        """Add a label; from the first that is not whole, all are floats."""
         if self.is_whole and isinstance(label, int):
             self.whole.append(label)
             return
@@ -200,11 +201,13 @@ class _Table:
         self.real.append(label)
 
     def labels(self) -> NDArray[Any]:
+        """Return all labels: int64 if all are whole numbers, else float64."""
         if self.is_whole:
             return np.array(self.whole, dtype=np.int64)
         return np.array(self.real, dtype=np.float64)
 
     def matrix(self, dialect: _Dialect) -> csr_matrix:
+        """Return all rows as a CSR matrix."""
         indices = np.array(self.indices, dtype=np.int32)
         is_zero_based = dialect.zero_based
         if is_zero_based == "auto":
@@ -332,7 +335,7 @@ def _fault(name: str, number: int, line: str, dialect: _Dialect) -> ValueError:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """What spaces and tabs part; one by one, because a line may be as long as the file."""
+    """The fields between spaces and tabs; one by one, as a line may be as long as the file."""
     return (piece.group() for piece in re.finditer(r"[^ \t]+", line))
 
 

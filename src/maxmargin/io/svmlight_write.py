@@ -112,7 +112,7 @@ def _rows(X: csr_matrix, labels: list[str], base: int) -> list[str]:
         a, b = ends[i], ends[i + 1]
         pairs = zip(indices[a:b], values[a:b], strict=True)
         cells = [f" {k}:{_number(v)}" for k, v in pairs if v != 0]
-        if not label and not cells:  # an empty line would be passed over
+        if not label and not cells:  # readers skip an empty line
             cells = [f" {base}:0"]
         rows.append(f"{label}{''.join(cells)}\n")
     return rows

@@ -108,6 +108,7 @@ class _Atom:
     functions: tuple[Callable[[str], str], ...]
 
     def value(self, raw: str) -> str:
+        """Apply the functions to the value of the column."""
         for function in self.functions:
             raw = function(raw)
         return raw
@@ -116,8 +117,8 @@ class _Atom:
 class _Cache(dict[Any, str]):
     """Feature strings by raw value.
 
-    Words repeat, so nearly every look-up is a hit, and equal features are one object: small in
-    memory, hashed once.
+    Words repeat, so nearly every look-up finds its string. Equal features are one object, which
+    takes less memory and is hashed once.
     """
 
     def __init__(self, make: Callable[..., str]) -> None:

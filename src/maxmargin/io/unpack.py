@@ -9,7 +9,7 @@ from typing import IO, Any
 
 __all__ = ["Gunzip", "most_unpacked", "to_dense"]
 
-#: What any machine that learns can hold, whatever a file of this length was packed into.
+#: Always allowed: any machine has so many bytes, however small the packed file is.
 _FLOOR = 256 << 20
 #: Text packs into a tenth or twentieth of its length; gzip's own limit is 1032.
 _RATIO = 100
@@ -83,7 +83,7 @@ class Gunzip(io.RawIOBase):
         return len(found)
 
     def _next_member(self) -> bool:
-        """Go to what follows the end of a member; zeros that fill a block are nothing."""
+        """Go to the next member after the end of one; zeros that fill a block are skipped."""
         while True:
             self._waiting = self._waiting.lstrip(b"\0")
             if self._waiting:

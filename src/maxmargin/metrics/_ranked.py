@@ -1,7 +1,7 @@
 """Documents sorted within their queries, and the scores of all queries in one go.
 
 Documents of query q are where ``query == q``, for q from 0 without gaps. Every function returns one
-value a query, nan where it is 0/0.
+value per query, nan where it is 0/0.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def precision(ranked: Ranked, is_relevant: Bools, cuts: list[int]) -> list[Float
 
 def ndcg(ranked: Ranked, gains: Floats, query: Ints, cuts: list[int]) -> list[Floats]:
     """Discounted gains over the best there can be, for every k of `cuts`; the mean over ties."""
-    discounts = 1.0 / np.log2(1.0 + ranked.places)  # of either order: both have the same queries
+    discounts = 1.0 / np.log2(1.0 + ranked.places)  # for both orders: queries have the same sizes
     found = ranked.run_means(gains[ranked.order]) * discounts
     best = gains[rank(gains, query).order] * discounts
     kept = [ranked.places <= cut for cut in cuts]
@@ -117,10 +117,10 @@ def ndcg(ranked: Ranked, gains: Floats, query: Ints, cuts: list[int]) -> list[Fl
 def auc(grades: Floats, scores: Floats, query: Ints, n_queries: int) -> Floats:
     """Share of the pairs of different grades that stand right, ties half.
 
-    Grades are numbered from 0, and a pair is counted at the highest bit in which its numbers
-    differ. At one bit the documents that agree above it make a group, in which those with the bit
-    set stand against those without: the case of two grades. So log2(n_grades) sorts see every
-    pair once, where a sort for every pair of grades would be many.
+    Grades are numbered from 0, and a pair is counted at the highest bit in which the numbers of its
+    grades differ. For one bit, documents whose higher bits are equal form a group. Within it, those
+    with the bit set must stand above those without: this is the case of two grades. So every pair
+    is counted once, in log2(n_grades) sorts.
     """
     distinct, level = np.unique(grades, return_inverse=True)
     n_bits = (len(distinct) - 1).bit_length()

@@ -1,9 +1,10 @@
 """Scores for label sets: Jaccard, Hamming, F1 over samples, labels and all, whole sets.
 
-`y_true` and `y_pred` are indicator matrices (2-D arrays or sparse, a row a sample and a column a
-label), or lists of label sets, one collection of labels a sample. A list of lists is always the
-latter. In an indicator matrix of the truth -1 is an unknown label: that cell is left out, and so is
-a sample or label of which nothing is known. All agree with scikit-learn where it has them.
+`y_true` and `y_pred` are indicator matrices (2-D arrays or sparse, one row per sample and one
+column per label), or lists of label sets, one collection of labels per sample. A list of lists is
+always the latter. In an indicator matrix of the truth -1 is an unknown label: that cell is left
+out, and so is a sample or label of which nothing is known. All agree with scikit-learn where it has
+them.
 """
 
 from __future__ import annotations
@@ -39,10 +40,12 @@ class _Counts:
     n_both: NDArray[np.int64]
 
     def known(self) -> _Counts:
+        """Return the counts of the entries of which some label is known."""
         keep = self.n_known > 0
         return _Counts(self.n_known[keep], self.n_true[keep], self.n_pred[keep], self.n_both[keep])
 
     def total(self) -> _Counts:
+        """Return the sums of all counts."""
         return _Counts(
             *(
                 np.array([column.sum()])
@@ -51,9 +54,11 @@ class _Counts:
         )
 
     def n_wrong(self) -> NDArray[np.int64]:
+        """Return the number of wrong labels."""
         return self.n_true + self.n_pred - 2 * self.n_both
 
     def mean_f1(self, zero_division: float) -> float:
+        """Return the mean of F1 over the entries."""
         return _mean_ratio(2 * self.n_both, self.n_true + self.n_pred, zero_division)
 
 
@@ -173,7 +178,7 @@ def _counts(y_true: Any, y_pred: Any, classes: Classes) -> tuple[_Counts, _Count
         sums = [np.asarray(m.sum(axis=axis)).ravel() for m in (unknown, truth, guess, both)]
         found.append(_Counts(truth.shape[axis] - sums[0], *sums[1:]))
     by_sample, by_label = found
-    # Lists of nothing but empty sets know no label at all, and are equal all the same.
+    # If all sets are empty there is no label at all, and yet truth and prediction are equal.
     if truth.shape[1] and not by_sample.n_known.any():
         raise ValueError("y_true has no known label.")
     return (by_sample.known() if truth.shape[1] else by_sample), by_label.known()

@@ -1,7 +1,7 @@
 """Scores for sequences: position errors, whole sequences, and F1 of labelled segments.
 
-`y_true` and `y_pred` are always sequences of sequences, one a sample. Positions whose true label is
-unknown (None or -1) are left out of the position scores. Segment scores follow the CoNLL
+`y_true` and `y_pred` are always sequences of sequences, one per sample. Positions whose true label
+is unknown (None or -1) are left out of the position scores. Segment scores follow the CoNLL
 evaluation: a segment is right if its type and both its ends are, and 0/0 counts as 0.
 """
 

@@ -25,7 +25,7 @@ from maxmargin.tags.schemes import (
 CHUNK_LIKE = 0.95
 #: The largest share of the tags other than O that may break the scheme that `detect_scheme` names.
 FEW = 0.05
-_MOST_REASONS, _MOST_PLACES = 3, 5  # of these a message names the first
+_MOST_REASONS, _MOST_PLACES = 3, 5  # how many of them a message names
 
 
 class Violation(NamedTuple):
@@ -57,7 +57,7 @@ def _fault(scheme: str, before: str | None, tag: str | None) -> str | None:
 def find_violations(sequences: Iterable[Sequence[Any]], scheme: str) -> list[Violation]:
     """Find every tag that breaks a scheme, in the order in which they stand.
 
-    A label that is no tag at all is one, and counts as O for its neighbours.
+    A label that is no tag at all breaks the scheme too; its neighbours see it as O.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]], *, strict: bool = False) -
     Parameters
     ----------
     sequences : iterable of sequences of str
-        All the tags of a file, a sequence each.
+        All the tags of a file, one sequence of tags per sentence.
     strict : bool, default False
         False: up to 5 % of the tags other than O may break the scheme. True: none may.
 

@@ -86,7 +86,7 @@ def may_follow(scheme: str, before: Part, after: Part) -> bool:
     if scheme == "iob2":
         return letter != "I" or (before[0] != "O" and before[1] == kind)
     if scheme == "iob1":
-        # B only parts two touching segments of one type.
+        # In IOB1, B stands only between two touching segments of one type.
         return letter != "B" or (before[0] != "O" and before[1] == kind)
     if scheme == "bioes":
         is_open = before[0] in "BI"

@@ -31,7 +31,7 @@ def tags_to_spans(tags: Sequence[str], scheme: str = "iob2", *, strict: bool = F
     tags : sequence of str
         One sequence of tags; it need not be valid in the scheme, and may have letters of another.
     scheme : {"io", "iob1", "iob2", "bioes"}, default "iob2"
-        Looked at with `strict` alone.
+        Used only with `strict`.
     strict : bool, default False
         False: the convention of the CoNLL evaluation, in which every token other than O lies in a
         segment, however broken the sequence. True: only segments written as the scheme wants them.
@@ -73,8 +73,8 @@ def breaks_between(before: Part, after: Part) -> bool:
 def _is_well_formed(parts: list[Part], span: Span, scheme: str) -> bool:
     """Whether a lenient span is one that the scheme writes so.
 
-    What stands before the span matters only to IOB1, whose B must touch a segment of its type.
-    What stands after never does: a B-NP before a stray I-VP is still a segment.
+    The tag before the span matters only in IOB1, whose B must touch a segment of its type. The tag
+    after it never matters: a B-NP before a stray I-VP is still a segment.
     """
     letters = [letter for letter, _ in parts[span.start : span.stop]]
     if not set(letters) <= set(SCHEMES[scheme]):

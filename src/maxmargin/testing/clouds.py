@@ -3,7 +3,7 @@
 Output y of example i is the one cell y. Its score is a weight of its own, and its cost is listed,
 so that at the weights ``problem.weights`` the margin errors are the numbers that were given. Every
 oracle of `maxmargin.core.contract` is there, by looking at all outputs: what a search finds, and
-in how many calls, depends on the search alone.
+in how many calls, depends only on the search.
 """
 
 # Implementations of generic functions have no annotations: numba compares their signatures.
@@ -69,7 +69,7 @@ class CloudCost(NamedTuple):
     g: Any  # (n_outputs,)
     levels: Any  # (n_examples, n_levels): different costs, then inf; no column where they are many
     steps: Any  # (n_examples,): what costs are multiples of, or 0
-    hides: Any  # a flag an oracle, see HIDDEN
+    hides: Any  # one flag per oracle, see HIDDEN
 
 
 #: Oracles that a cloud can do without.
@@ -93,7 +93,7 @@ def cloud_problem(
     without: Any = (),
     compile: bool = True,
 ) -> CloudProblem:
-    """Return a problem of one example a cloud.
+    """Return a problem with one example per cloud.
 
     The true output, (0, 0), comes first in every cloud and is not to be listed.
 
@@ -178,7 +178,7 @@ def _antidiagonal(n: int, rng: np.random.Generator) -> Cloud:
 
 
 def _hyperbola(n: int, rng: np.random.Generator) -> Cloud:
-    # Under the hull all points but two, all of nearly the same psi.
+    # All points but two lie under the hull, and all have nearly the same psi.
     t = np.exp(rng.normal(size=n))
     return t - 1.0, (1.0 - 0.1 * rng.random(n)) / t
 
@@ -213,7 +213,7 @@ CLOUDS: dict[str, Callable[[int, np.random.Generator], Cloud]] = {
 
 
 class SearchRecord(NamedTuple):
-    """How a search did on clouds: calls a search, how often it missed the maximum, and by how much.
+    """How a search did on clouds: oracle calls per search, how often and how far it missed psi.
 
     ``ratio`` is the mean of psi found / largest psi, ``excess`` that of bound / largest psi.
     """
@@ -341,7 +341,7 @@ def _add_difference(data, i, outputs, at, scale, w):
 
 @implements(capabilities, CloudData)
 def _capabilities(data, cost):
-    if not isinstance(cost, CloudCost):  # a user's own, with the plain oracle that it must have
+    if not isinstance(cost, CloudCost):  # a cost of the user, which has only the oracle `maximize`
         return frozenset({"weighted"})
     found = {name for name, hidden in zip(HIDDEN, cost.hides, strict=True) if not hidden}
     return frozenset(found - ({"profile"} if cost.levels.shape[1] == 0 else set()) | {"weighted"})
@@ -408,7 +408,8 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
 def _constrained(
     data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
 ):
-    # < and <= are told apart by the quotient itself, so there is no need to look at bans.
+    # The slope is the same quotient that made the bound, so < excludes what was found before, and
+    # ``banned`` need not be read.
     first = data.starts[i]
     best = -1
     for y in range(data.starts[i + 1] - first):

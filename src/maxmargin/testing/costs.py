@@ -34,8 +34,8 @@ def check_cost(
 ) -> None:
     """Check a cost against the contract of `maxmargin.costs.Cost`, for every kind that it prices.
 
-    Its tables are finite, >= 0, zero at the truth, one for every example whatever the other
-    examples; structures read them as they are; parameters make an equal cost. Other kinds of parts
+    Its tables are finite, >= 0 and zero at the truth; the tables of an example do not depend on the
+    other examples; structures can read them; parameters make an equal cost. Other kinds of parts
     are refused by name.
 
     Parameters
@@ -194,7 +194,7 @@ def _check_largest(name: str, truth: np.ndarray, bound: float, largest: float) -
 def _check_found(
     name: str, cost: Cost, parts: TrueParts, names: np.ndarray, i: int, y: np.ndarray, price: float
 ) -> None:
-    """Hold the cost of all examples at once against that of one: the others are right."""
+    """Compare the cost of all examples at once with that of one, where the others are right."""
     found = np.array(parts.states)
     end = int(np.cumsum(parts.lengths)[i])
     found[end - int(parts.lengths[i]) : end] = y

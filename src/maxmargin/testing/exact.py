@@ -63,7 +63,7 @@ def all_planes(
 ) -> Planes:
     """Return the planes of all outputs: the tangents of psi at w, or at 0.
 
-    Where psi is affine in h these are all that there are.
+    Where psi is affine in h, there are no other planes.
     """
     return _tangents(problem, listed_outputs(problem, outputs), w)
 
@@ -143,7 +143,8 @@ def optimum(
     found = _over_planes(problem, planes, tol, max_steps)
     if bent is None:
         return found
-    # Of the tangents' problem the lower bound is one of P's too; the upper is P at its own w.
+    # The tangents lie below psi, so the lower bound of their problem holds for P too. The upper
+    # bound is P itself at the w found.
     return Optimum(bent, found.lower, _value(problem, planes, bent))
 
 

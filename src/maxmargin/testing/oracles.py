@@ -31,8 +31,8 @@ from maxmargin.core.contract import (
 from maxmargin.testing._require import require
 from maxmargin.testing.outputs import OutputSource, all_outputs
 
-#: How far, as a part of the largest 1 + |h|, an oracle's own h may be off; and one that solves a
-#: linear programme.
+#: How far the h of an oracle may be off, relative to the largest 1 + |h|; and the same for an
+#: oracle that solves a linear programme.
 ROUNDING, RELAXED_ROUNDING = 1e-9, 1e-6
 
 
@@ -180,7 +180,7 @@ def _check_constrained(listed: Listed, rng: np.random.Generator) -> None:
 
 
 class Slopes:
-    """The slopes g / (1 + h) of all outputs, each between two numbers that rounding leaves open."""
+    """The slopes g / (1 + h) of all outputs, each as an interval that allows for rounding."""
 
     def __init__(self, listed: Listed, rounding: float) -> None:
         self.error = rounding * (1.0 + float(np.abs(listed.h).max(initial=0.0)))
@@ -239,7 +239,7 @@ def _check_angle(
         )
         return
     values = _angle_value(tilt, listed.h, listed.g)
-    # Of a relaxation only the corners are listed; the best of an angle need not be one.
+    # Only the vertices of a relaxation are listed, but the best of an angle may be no vertex.
     require(
         is_fractional or bool(maybe.any()), f"constrained says True {angle}, but none is there."
     )
@@ -253,9 +253,9 @@ def _check_angle(
 
 
 def _check_bounds_on_a_slope(listed: Listed, tilt: float) -> None:
-    """Cut the plane at the slope of an output: one part has it, and banned it does not come again.
+    """Cut the plane at the slope of an output: one part has it; once banned, neither has.
 
-    The contract of `maxmargin.generic.constrained` says why.
+    The contract of `maxmargin.core.contract.constrained` says why.
     """
     whole = _ask_angle(listed, tilt, 0.0, np.inf, True)
     if whole is None:
@@ -289,8 +289,8 @@ def _check_forbid(listed: Listed, rng: np.random.Generator) -> None:
     everything = list(dict.fromkeys(part for each in parts for part in each))
     cells = _cells(listed, 1)
     for trial in range(8):
-        # What one output has is required in part, and of the rest something is forbidden; in the
-        # last trials of all parts, so that there may be no output left.
+        # Require some parts of one output, and forbid some of the other parts. In the last trials
+        # forbid some of all parts, so that there may be no output left.
         own = sets[rng.integers(len(sets))] if trial < 6 else frozenset()
         forbid = frozenset(p for p in everything if p not in own and rng.random() < 0.3)
         needed = frozenset(
@@ -320,7 +320,7 @@ def _check_forbid(listed: Listed, rng: np.random.Generator) -> None:
 
 
 def _check_parts(listed: Listed, parts: list[tuple[Any, ...]]) -> None:
-    """Parts must tell outputs apart; where only forbid is known, by a part that is not there."""
+    """Parts must tell outputs apart; with forbid alone, no output may have all parts of another."""
     sets = [frozenset(each) for each in parts]
     is_binary = bool(can_require(listed.data))
     for k, own in enumerate(sets):

@@ -25,7 +25,7 @@ from maxmargin.structures.labels.relaxed import side_size
 from maxmargin.structures.user.data import Box
 from maxmargin.testing.enumerate import labellings
 
-#: Where the outputs come from: example number -> outputs, or one sequence of outputs an example.
+#: Where the outputs come from: example number -> outputs, or one sequence of outputs per example.
 OutputSource = Callable[[int], Sequence[Any]] | Sequence[Sequence[Any]]
 
 
@@ -71,7 +71,7 @@ def _of_relaxed_programs(data: RelaxedProgramLabels, i: int) -> np.ndarray:
 
 
 def _of_ranking(data: RankingData, i: int) -> np.ndarray:
-    """List all orders, as far as they differ in what stands above what."""
+    """List all interleavings of relevant and other samples."""
     size, n_relevant = int(data.sizes[i]), int(data.n_relevant[i])
     is_relevant = np.arange(size) < n_relevant
     rows = set()
@@ -115,7 +115,7 @@ def _unlisted(structure: Any) -> ValueError:
     )
 
 
-#: How the outputs of a structure are listed. A structure of ours has its line here.
+#: How the outputs of a structure are listed. Each of our own structures has one line here.
 ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     MulticlassData: _of_multiclass,
     ChainData: _of_chain,
@@ -132,7 +132,7 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
 
 
 def all_outputs(data: Any, i: int, outputs: OutputSource | None = None) -> np.ndarray:
-    """Return all outputs of example i, one a row.
+    """Return all outputs of example i, one per row.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def check_parts(case: Any, weights: list[np.ndarray], tolerance: float) -> None:
     """Check `parts` and `add_parts` against `margin_error` and `add_difference`, for all outputs.
 
     ``case`` has all outputs of an example with their Psi_i, see `maxmargin.testing.structures`.
-    What overrides a default is held against it: the declarations' own bodies are called.
+    Overrides are compared with the defaults, which are the bodies of the declarations.
     """
     data, i = case.data, case.i
     _check_type(case)

@@ -154,7 +154,7 @@ def _check_snapshot(problem: Problem, solver: Solver, seed: int) -> None:
 
     def take(event: Iteration) -> None:
         if event.record.pass_ == 2:
-            # As a file would hold it: the run goes on and may overwrite its own arrays.
+            # Copy the snapshot, as a file does: the run goes on and may overwrite its arrays.
             snapshot = event.snapshot()
             arrays = {name: array.copy() for name, array in snapshot.arrays.items()}
             taken.append(Snapshot(snapshot.meta, arrays))
@@ -162,7 +162,7 @@ def _check_snapshot(problem: Problem, solver: Solver, seed: int) -> None:
     whole, state = _run(problem, solver, seed, tol=0.0, max_iter=6, callbacks=[take])
     if not taken:  # it ended in one pass
         return
-    # Another seed: the state of the generator is part of the snapshot.
+    # Use another seed: it must not matter, since the snapshot has the state of the generator.
     rest, state_again = _run(problem, solver, seed + 1, tol=0.0, max_iter=6, snapshot=taken[0])
     require(
         (whole.w == rest.w).all() and whole.n_oracle_calls == rest.n_oracle_calls,
@@ -187,7 +187,7 @@ def _check_snapshot(problem: Problem, solver: Solver, seed: int) -> None:
 def _same_array(a: np.ndarray, b: np.ndarray | None) -> bool:
     if b is None or a.shape != b.shape:
         return False
-    # Objects by !=, which their boxes define; numbers bit for bit.
+    # Compare objects by !=, which `Box` defines, and numbers bit for bit.
     return not (a != b).any() if a.dtype == object else a.tobytes() == b.tobytes()
 
 

@@ -38,7 +38,7 @@ from maxmargin.testing.parts import check_parts
 
 DIRECT = Direct(1.0, 1.0)
 
-# Of the size of what is summed: far above rounding, far below a mistake.
+# Tolerance relative to what is summed: far above rounding, far below a mistake.
 TOLERANCE = 1e-9
 SCALES = ((1.0, 0.0), (1.0, 1.0), (0.3, 2.0), (0.0, 1.0), (0.0, 0.0))
 
@@ -56,6 +56,7 @@ class _Case(NamedTuple):
     room: Any
 
     def name(self, k: int) -> str:
+        """Return how errors call output k."""
         cells = self.outputs[k]
         y = cells[0].value if cells.dtype == object else cells.tolist()
         return f"output {y!r} of example {self.i}"
@@ -66,6 +67,7 @@ class _Case(NamedTuple):
         return np.array(h, dtype=np.float64)
 
     def rounding(self, w: np.ndarray) -> float:
+        """Return how far rounding can move a margin error at w."""
         return TOLERANCE * float(np.abs(w).sum()) * (1.0 + np.abs(self.differences).max(initial=0))
 
 
@@ -165,7 +167,7 @@ def _as_data(structure: Any, X: Any, Y: Any, cost: Any) -> tuple[Any, Any]:
 
 def _weights(size: int, rng: np.random.Generator) -> list[np.ndarray]:
     draws = [rng.normal(size=size) for _ in range(3)]
-    # All scores equal, weights so large that costs hardly count, and so small that only costs do.
+    # Weights 0: all scores are equal. Large weights: costs hardly count. Small ones: only costs do.
     return [np.zeros(size), *draws, 1e6 * draws[0], 1e-6 * draws[1]]
 
 
@@ -246,7 +248,7 @@ def _check_errors(case: _Case, w: np.ndarray) -> None:
 
 def _check_gram(case: _Case) -> None:
     spare = np.zeros(case.differences.shape[1])
-    # Some outputs against all: all pairs would be slow, and find no more.
+    # Compare some outputs with all: all pairs would be slow, and would find no more mistakes.
     step = max(1, len(case.outputs) // 10)
     for k in range(0, len(case.outputs), step):
         difference_potentials(case.data, case.i, case.outputs[k], 0, spare, case.theta)
@@ -263,7 +265,7 @@ def _check_gram(case: _Case) -> None:
 def _check_maximize(case: _Case, w: np.ndarray, score_scale: float, cost_scale: float) -> None:
     size = case.outputs.shape[1]
     potentials(case.data, case.i, w, 1.0, case.theta)
-    # Twice, the second time elsewhere in a larger array: nothing else may be touched.
+    # Ask twice, the second time at another place of a larger array: other cells must not change.
     cells = np.full(2 * size + 2, -7, dtype=case.outputs.dtype)
     for at in (0, size + 1):
         maximize(
@@ -297,7 +299,7 @@ def _check_maximize(case: _Case, w: np.ndarray, score_scale: float, cost_scale: 
 
 
 def _check_prediction(case: _Case, rng: np.random.Generator) -> None:
-    """A structure in plain Python also predicts: no true output, and earlier answers stay."""
+    """Check prediction in plain Python: there is no true output, and earlier answers stay."""
     structure, x = case.data.structure, case.data.X[case.i]
     w, other = rng.normal(size=(2, case.data.n_weights))
     y = predict_one(structure, x, w, case.i)

@@ -151,7 +151,7 @@ def _check_convex(case: _Case, h: float, other: float, g: float) -> None:
 
 
 def _check_merging(case: _Case, h: float, other: float, g: float, share: float) -> None:
-    """Two tangents of one output become one of their mean slope; its offset must not be lower."""
+    """Merging two tangents of one output into one of their mean slope must not lower the offset."""
     name, form = case.name, case.form
     (value, slope, _), (there, slope_there, _) = psi(form, h, g), psi(form, other, g)
     offset, offset_there = value - slope * h, there - slope_there * other
@@ -201,7 +201,7 @@ def _check_order(case: _Case, one: tuple[float, float], two: tuple[float, float]
 
 
 def _check_domain(case: _Case, one: tuple[float, float], two: tuple[float, float]) -> None:
-    """Searches go by tangents and hulls: that needs a psi quasi-concave and rising in g."""
+    """Check that psi is quasi-concave and does not fall in g, which searches rely on."""
     name, form = case.name, case.form
     values = []
     for h, g in (one, two):

@@ -118,7 +118,7 @@ def _tiny_labels(inference: str, edges: Any = ()) -> Callable[..., TinyData]:
 
 
 def _tiny_ranking(kind: str, rng: np.random.Generator) -> TinyData:
-    """Two queries of one kind of relevance, and one of two, which share their rows."""
+    """Return two queries with one grade of relevance, and one with two: two examples, same rows."""
     X = _features(12, kind, rng)
     sizes = np.array([4, 3, 5, 5])
     return TinyData(ranking_data(X, [0, 4, 7, 7], sizes, [2, 1, 1, 3]), sizes)
@@ -137,7 +137,7 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "multilabel": _tiny_labels("independent"),
     "multilabel_tree": _tiny_labels("tree", [(0, 1), (1, 2)]),
     "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),
-    # On a forest the relaxation is exact, so that the best of all sets is the best there is.
+    # On a forest the relaxation is exact, so the best of all label sets is also its optimum.
     "multilabel_pairwise": _tiny_labels("pairwise", [(0, 1), (1, 2)]),
     "multilabel_relaxed": _tiny_labels("relaxed", [(0, 1), (1, 2)]),
     "multilabel_program": _tiny_labels("program", [(0, 1), (0, 2), (1, 2)]),

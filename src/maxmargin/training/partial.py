@@ -26,7 +26,7 @@ def is_online(estimator: Any) -> bool:
     solver = resolve_solver(estimator._named_solver())
     if not solver.is_online:
         online = [name for name, cls in SOLVERS.items() if cls.is_online]
-        # What "auto" stands for is decided when data are known, but it is never an online solver.
+        # What "auto" stands for is settled once data are known, but none of it is online here.
         name = estimator.solver if isinstance(estimator.solver, str) else solver.name
         raise AttributeError(
             f"{type(estimator).__name__} has no partial_fit with solver {name!r}, which is "

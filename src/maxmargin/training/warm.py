@@ -57,7 +57,7 @@ def _feed(hasher: Any, value: Any) -> None:
 
 
 class Start(NamedTuple):
-    """What identifies a fit, so that the next one can tell whether it is the same problem."""
+    """What identifies a fit, for the next one to compare; recorded before the run."""
 
     fingerprint: str
     layout: Any

@@ -132,7 +132,7 @@ _KEPT: list[Any] = []
 
 
 def _sample(n: int, n_each: int) -> npt.NDArray[np.int64]:
-    """Return pairs of neighbours in 1..n: dense near 1 and n, sparser and sparser between."""
+    """Return numbers in 1..n: all near 1 and n; between them pairs of neighbours, ever sparser."""
     sparse = np.geomspace(1, n, n_each).astype(np.int64)
     ends = np.arange(1, n_each + 1)
     picked = np.concatenate([ends, sparse, sparse + 1, n + 1 - ends])

@@ -46,14 +46,14 @@ class ChainOptions(NamedTuple):
 
 @dataclass(frozen=True)
 class ChainReader:
-    """All that a fit learns of sequences and labels besides weights, and the way to read by it.
+    """All that a fit learns of sequences and labels besides weights; it reads later requests.
 
     Attributes
     ----------
     labels : Labels
     layout : ChainLayout, where the blocks of w lie
     table : FeatureTable or None, of positions that are not arrays
-    widened : int64 array of shape (n_steps, 3), what true labels do although it is forbidden
+    widened : int64 array of shape (n_steps, 3), forbidden steps that true labels take
     """
 
     labels: Labels
@@ -63,13 +63,13 @@ class ChainReader:
 
     @classmethod
     def learn(cls, request: Request, options: ChainOptions) -> tuple[Self, Task]:
-        """Return the reader of a first request, and what it says to learn."""
+        """Return the reader that a first request makes, and the task to learn from it."""
         stack, table = read_sequences(request.X, options.table)
         read = read_labels(request.y, request.fixed, stack.offsets, None, options.classes)
         return _task(cls, request, options, stack, read, table)
 
     def task(self, request: Request, options: ChainOptions) -> tuple[Self, Task]:
-        """Return what a later request says to learn, and the reader that knows of its labels."""
+        """Return the task of a later request, and the reader that also knows its labels."""
         stack = reread_sequences(request.X, self.table, self.layout.n_columns)
         read = read_labels(request.y, request.fixed, stack.offsets, self.labels)
         return _task(type(self), request, options, stack, read, self.table, self)
@@ -92,7 +92,7 @@ class ChainReader:
         return edge_barrier(constraints, self.labels.classes, self.widened)
 
     def check_possible(self, cells: np.ndarray, data: ChainData) -> None:
-        """Refuse sequences whose best labelling is forbidden: then all are."""
+        """Refuse a sequence whose best labelling is forbidden: then all its labellings are."""
         nodes = data.node_barrier if len(data.node_barrier) else None
         breach = find_breach(cells, data.offsets, self.labels.classes, data.edge_barrier, nodes)
         if breach is not None:
@@ -108,7 +108,7 @@ class ChainReader:
 
     @classmethod
     def from_state(cls, fields: Fields, arrays: Arrays, n_features: int) -> Self:
-        """Return what `to_state` was called on, or say what cannot be."""
+        """Return what `to_state` was called on; refuse what it cannot have written."""
         table = restored_table(fields, n_features)
         labels = fields.labels("classes_", least=2)
         layout = _stored_layout(fields.take("layout"), n_features, len(labels))
@@ -141,7 +141,7 @@ def _task(
         layout = before.layout
     data = _known_positions(stack, read, pieces, barriers, layout)
     sizes = np.diff(pieces.offsets)
-    # A mean over positions is one over the whole sequence's known ones, however it was cut.
+    # A mean over positions divides by the known positions of the whole sequence, not of a piece.
     n_known = np.bincount(pieces.sample, weights=sizes)[pieces.sample]
     cost = weighted_cost(
         options.cost.tabulate("positions", read.labels.classes, n_known),

@@ -46,7 +46,7 @@ def for_each_sequence(
 ) -> list[Any]:
     """Return answer(unary, transitions, start, end) for every sequence, under its constraints.
 
-    In fixed chunks of sequences, so that the number of threads never changes a result.
+    Sequences are served in fixed chunks, so that results do not depend on the number of threads.
     """
     n_labels = data.layout.n_labels
     barrier = data.edge_barrier

@@ -34,7 +34,7 @@ SEQUENCE_METRICS: dict[str, Callable[..., Any]] = {
 
 
 def sequence_metric(name: str, Y: Any, scheme: str | None) -> Callable[[Any, Any], float]:
-    """Return a metric of sequences; that of strict segments goes by a scheme, or finds it in Y."""
+    """Return a metric of sequences; strict segments are read by a scheme, or by that of Y."""
     metric = SEQUENCE_METRICS[name]
     if name != "entity_f1":
         return metric
@@ -93,7 +93,7 @@ class SegmentTable:
     def read(self, codes: np.ndarray, offsets: np.ndarray) -> Segments:
         """Return the segments that labels spell out."""
         inside = self.inside[codes]
-        parted = np.ones(len(codes) + 1, dtype=bool)  # whether a segment may not go on at t
+        parted = np.ones(len(codes) + 1, dtype=bool)  # whether no segment goes on from t - 1 to t
         before, after = codes[:-1], codes[1:]
         parted[1:-1] = ~inside[:-1] | ~inside[1:] | self.breaks[before, after]
         parted[offsets] = True
@@ -125,7 +125,7 @@ def chunk_f1_of(classes: np.ndarray, truth: list[Any], offsets: np.ndarray) -> _
     Parameters
     ----------
     classes : array of shape (n_labels,)
-        What the predicted codes stand for; the truth may have labels besides.
+        What the predicted codes stand for; the truth may have other labels too.
     truth : list of the true labels of all positions
     offsets : array of shape (n_sequences + 1,)
     """
@@ -148,7 +148,7 @@ def default_measure(request: Request) -> str | None:
     flat: list[Any] = []
     for labels in as_sequences("Y", request.y):
         if isinstance(labels, (str, bytes, dict)) or not hasattr(labels, "__len__"):
-            return None  # `cost_judge` says what is wrong with it
+            return None  # `cost_judge` raises the error about it
         flat.extend(labels)
     return "chunk_f1" if looks_like_chunks(flat) else None
 

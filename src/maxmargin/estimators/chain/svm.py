@@ -67,8 +67,9 @@ class ChainSVM(BaseSVM):
     class_weight : dict of label to weight, "balanced" or None
         Multiplies the cost of each position by the weight of its true label.
     constraints : {"io", "iob1", "iob2", "bioes"}, Constraints or None
-        What labellings may be, at fit and at prediction. Where true labels break them they are
-        widened, and a warning says so; see `widened_`, and ``Constraints(..., strict=True)``.
+        Which labellings are allowed, at fit and at prediction. If true labels break a constraint,
+        what they do is allowed, and a warning says so; see `widened_`, and
+        ``Constraints(..., strict=True)``.
     fit_intercept, fit_transitions, fit_start, fit_end : bool
         Which of the weights besides `coef_` there are; the others are zero.
     min_count : int
@@ -87,8 +88,8 @@ class ChainSVM(BaseSVM):
     features_ : FeatureTable or None
         The vocabulary, where positions are feature dictionaries or lists of strings.
     widened_ : list of (label before, label, count)
-        What `constraints` forbid and true labels do, so that it is allowed; None stands for the
-        start and for the end of a sequence.
+        Steps that `constraints` forbid but that are allowed, because true labels take them. None
+        stands for the start and for the end of a sequence.
     result_ : Result
         Weights, primal, dual, gap, status, history.
 
@@ -211,7 +212,7 @@ class ChainSVM(BaseSVM):
 
     @property
     def widened_(self) -> list[tuple[Any, Any, int]]:
-        """What the constraints forbid and true labels do, so that it is allowed, and how often."""
+        """Forbidden steps that are allowed because true labels take them, and how often."""
         check_is_fitted(self, "result_")
         return named_steps(self._reader.widened, self.classes_)
 
@@ -311,13 +312,13 @@ class ChainSVM(BaseSVM):
         return self._judged(data, chunk_f1_of(self.classes_, truth, data.offsets))
 
     def _scorer(self, request: Request) -> Score:
-        # Not by `_encode`: there a sequence is cut, here it is predicted whole.
+        # Do not use `_encode`: it cuts sequences at unknown labels; here they are predicted whole.
         data = self._encode_inputs(request)
         cost, labels = resolve_cost(self.cost, "positions"), self._reader.labels
         return self._judged(data, cost_judge(cost, labels, request, data.offsets))
 
     def _judged(self, data: ChainData, judge: Callable[[np.ndarray], float]) -> Score:
-        """Return the function w -> what a judge of predicted labels says of the best ones."""
+        """Return the function w -> score, by a judge of the best labellings at w."""
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
 

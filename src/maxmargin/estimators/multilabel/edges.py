@@ -50,7 +50,7 @@ def label_edges(pairwise: Any, matrix: LabelMatrix) -> np.ndarray:
 
 
 def check_pairwise(pairwise: Any) -> None:
-    """Refuse what the parameter `pairwise` cannot be, whatever the labels are."""
+    """Refuse a parameter `pairwise` that is wrong for any labels."""
     if isinstance(pairwise, str):
         if pairwise not in PAIRWISE:
             raise ValueError(
@@ -139,7 +139,7 @@ def best_inference(edges: np.ndarray, n_labels: int) -> str:
 
 
 def check_inference(inference: Any) -> None:
-    """Refuse a name that the parameter `inference` does not know."""
+    """Refuse an unknown name of the parameter `inference`."""
     if inference == "auto" and isinstance(inference, str):
         return
     if not isinstance(inference, str) or inference not in {**INFERENCES, **PROGRAMS}:
@@ -202,7 +202,7 @@ def choose_inference(inference: Any, edges: np.ndarray, labels: Labels, cost: An
 
 
 def check_cost_fits(inference: str, cost: Any, tables: Any) -> None:
-    """Refuse a cost that an inference has no oracle for; say which have.
+    """Refuse a cost that an inference has no oracle for; name the inferences that have one.
 
     Examples
     --------

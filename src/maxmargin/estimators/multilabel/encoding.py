@@ -47,7 +47,7 @@ class SetWeights(NamedTuple):
 
 @dataclass(frozen=True)
 class SetReader:
-    """All that a fit learns of label sets besides weights, and the way to read by it.
+    """All that a fit learns of label sets besides weights; it reads later requests.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class SetReader:
 
     @classmethod
     def learn(cls, request: Request, rows: Any, options: SetOptions) -> tuple[Self, Task]:
-        """Return the reader of a first request, and what it says to learn."""
+        """Return the reader that a first request makes, and the task to learn from it."""
         matrix = label_matrix(request.y, rows.shape[0], classes=options.classes)
         edges = label_edges(options.pairwise, matrix)
         inference = choose_inference(options.inference, edges, matrix.labels, options.cost)
@@ -85,7 +85,7 @@ class SetReader:
         return reader, reader._task(request, rows, matrix, options)
 
     def task(self, request: Request, rows: Any, options: SetOptions) -> tuple[Self, Task]:
-        """Return what a later request says to learn, and the reader that knows of its labels."""
+        """Return the task of a later request, and the reader that also knows its labels."""
         matrix = label_matrix(request.y, rows.shape[0], self.labels, form=self.form)
         on, off = matrix.never(1), matrix.never(0)
         reader = replace(
@@ -111,7 +111,7 @@ class SetReader:
         return Task(data, tables, rows.shape[0], weight)
 
     def inputs(self, rows: Any) -> Any:
-        """Return rows to predict on, by the best inference that there is."""
+        """Return rows to predict on, as data of the best inference for predictions."""
         cells = np.zeros((rows.shape[0], len(self.labels)), dtype=np.int32)
         inference = best_inference(self.edges, len(self.labels))
         return labels_data(rows, cells, self.edges, bias=self.has_bias, inference=inference)
@@ -143,7 +143,7 @@ class SetReader:
 
     @classmethod
     def from_state(cls, fields: Fields, arrays: Arrays) -> Self:
-        """Return what `to_state` was called on, or say what cannot be."""
+        """Return what `to_state` was called on; refuse what it cannot have written."""
         has_bias = fields.flag("has_bias")
         labels = fields.labels("classes_", least=1)
         form = SetForm.from_state(fields.take("form"))

@@ -49,7 +49,7 @@ class PairwiseScores:
 
     @property
     def is_hard(self) -> bool:
-        """Whether there is no exact inference short of an integer programme."""
+        """Whether only an integer programme is exact here."""
         return self.inference == "pairwise"
 
     def refuse_hard(self, method: str, *, forest_only: bool) -> None:
@@ -65,8 +65,8 @@ class PairwiseScores:
     def differences(self, cells: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of single labels, of shape (n, m).
 
-        ``cells`` are the best label sets, needed where `is_hard`: there the score of a label is
-        what it adds to the others of that set.
+        ``cells`` are the best label sets. They are needed only if `is_hard`: then the score of a
+        label is what it adds to the other labels of that set.
         """
         if self.inference == "independent":
             return self.unary
@@ -86,7 +86,7 @@ class PairwiseScores:
     ) -> np.ndarray:
         """Return the best label sets that satisfy the constraints, int32 of shape (n, m).
 
-        Where ``time_limit`` seconds a row do not suffice, the best that was found, with a warning.
+        If ``time_limit`` seconds per row are not enough, it is the best set found, with a warning.
         """
         limits = constraints or LabelConstraints()
         answers = self._for_each(lambda unary: self._best_of(unary, limits, time_limit), n_jobs)
@@ -169,8 +169,8 @@ def _best_in_groups(
 ) -> Answer:
     """Return the best label set without edges that satisfies all but the bounds on its size.
 
-    Labels of no group are decided by themselves, so that hundreds of labels with a few groups are a
-    problem of a few labels.
+    Labels that are in no group are decided one by one. So the search is only over the few labels
+    that are in groups.
     """
     from maxmargin.inference import labels as label_sets
 

@@ -1,7 +1,7 @@
 """Scores of single labels under a pairwise model, of all samples at once.
 
-The score of label j is the best score of a label set that has it less that of one that has not: the
-difference of its max-marginals. Its sign says whether the best set has the label.
+The score of label j is the best score of a label set with j on, less the best score with j off: the
+difference of its max-marginals. It is positive if the best label set has j.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def tree_differences(unary: np.ndarray, edges: np.ndarray, pair: np.ndarray) -> 
     n, m = unary.shape
     tree = tree_order(label_graph(m, edges))
     weight = np.append(pair, 0.0)[tree.edge]  # of the edge to the parent
-    # A message is what a neighbour's best choice gains from the label being on rather than off.
+    # A message to a label: how much more its neighbour can score if the label is on, not off.
     below = np.zeros((m, n))
     total = unary.T.copy()  # unary and all messages from below
     for j in tree.order[::-1]:
         if tree.parent[j] >= 0:
             below[j] = np.maximum(total[j] + weight[j], 0.0) - np.maximum(total[j], 0.0)
             total[tree.parent[j]] += below[j]
-    for j in tree.order:  # parents first: theirs is complete
+    for j in tree.order:  # parents first, so that the message from the parent is known
         above = tree.parent[j]
         if above >= 0:
             rest = total[above] - below[j]

@@ -56,14 +56,14 @@ class MultilabelSVM(RowInputs, BaseSVM):
 
         lam/2 |(w, b, v)|^2 + 1/n sum_i s_i max_y psi( h_i(y), cost(y, y_i) )
 
-    Without pairs, with the cost "hamming" and the surrogate "margin" that is one linear machine a
-    label, all of the same C.
+    Without pairs, with the cost "hamming" and the surrogate "margin", this is one linear SVM per
+    label, all with the same C.
 
     Parameters
     ----------
     cost : {"hamming", "zero_one", "f1"} or object
         Task loss: how many labels are wrong (their share: ``Hamming("mean")``), whether any is, or
-        1 - F1 of the set. `ClassWeighted` has a weight a label.
+        1 - F1 of the set. `ClassWeighted` has one weight per label.
     surrogate : str or object
         What is minimised in place of the cost: a name in `maxmargin.surrogates.SURROGATES`, or such
         an object. "micro_f1" has a cost of its own.
@@ -78,7 +78,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
         "relaxed_program" ask HiGHS, exact but slow. Each can also be named: "independent", "tree",
         "listed". Predictions are always label sets proper.
     oracle_time_limit : float or None
-        Seconds for each programme in training; where it strikes, its bound is used.
+        Seconds for each programme in training. If they are not enough, its bound is used.
     predict_time_limit : float or None
         Where the pairs form no forest and there are more than 16 labels: None predicts by roof
         duality and a local search. A number asks HiGHS for the best set, with at most so many
@@ -183,8 +183,8 @@ class MultilabelSVM(RowInputs, BaseSVM):
         X : matrix, dense or sparse, feature dictionaries or lists of feature names
         y : indicator matrix, dense or sparse, or one collection of labels for each row
             1 is on, 0 off, -1 unknown: such a label counts for nothing in its row. A list of lists
-            is taken for what it can only be, and refused where it can be both: pass an array, or
-            sets. `predict` returns the form that was given here.
+            that can be both, a matrix and label sets, is refused: pass an array, or sets. `predict`
+            returns the form that was given here.
         sample_weight, eval_set, patience, callbacks, resume : as in `BaseSVM.fit`
         """
         super().fit(
@@ -243,7 +243,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
         return switch_cost(np.zeros((data.n_labels, 2)), np.zeros(len(data.labels)))
 
     def _scorer(self, request: Request) -> Score:
-        # Not by `_encode`: there an example is its known labels, here it is predicted whole.
+        # Do not use `_encode`: it keeps only known labels; here all labels are predicted.
         data = self._encode_inputs(request)
         return self._judged(data, self._judge(request, len(data.labels)))
 
@@ -376,7 +376,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
         return scores.best(constraints, self.predict_time_limit, n_threads(self.n_jobs))
 
     def _score(self, request: Request) -> float:
-        # Of what `predict` returns, thresholds included.
+        # The score is that of what `predict` returns, with thresholds.
         rows = self._rows(request.X, reset=False)
         return self._judge(request, rows.shape[0])(self._output_cells(rows))
 
@@ -405,7 +405,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
     def predict_topk(self, X: Any, k: int = 2, **beside: Any) -> TopK:
         """Return the k best label sets of every row, best first, and their scores.
 
-        Thresholds are not looked at. Refused where there are more than 16 labels and the pairs form
+        Thresholds are not used. Refused where there are more than 16 labels and the pairs form
         no forest.
 
         Returns
@@ -451,8 +451,8 @@ class MultilabelSVM(RowInputs, BaseSVM):
         ----------
         X, y : as in `fit`; unknown labels count for nothing
         metric : {"micro_f1", "macro_f1"}
-            Micro-F1 has one threshold for all labels, macro-F1 one for each. Of equally good ones
-            that nearest to 0, which is where labels are cut without thresholds.
+            Micro-F1 has one threshold for all labels, macro-F1 one per label. Of equally good
+            thresholds the one nearest to 0 is taken, which is the cut without thresholds.
         """
         scores = self.decision_function(X)
         truth = label_matrix(y, len(scores), self._reader.labels, form=self._reader.form).cells

@@ -8,7 +8,7 @@ METRICS = ("micro_f1", "macro_f1")
 
 
 def best_thresholds(scores: np.ndarray, truth: np.ndarray, metric: str) -> np.ndarray:
-    """Return a threshold a label; a label is then on where its score is above it.
+    """Return one threshold per label; a label is on where its score is above it.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def best_thresholds(scores: np.ndarray, truth: np.ndarray, metric: str) -> np.nd
 
     Notes
     -----
-    Of thresholds that are equally good the one nearest to 0. A label that is nowhere on has F1 = 0
+    Of equally good thresholds the one nearest to 0 is taken. A label that is nowhere on has F1 = 0
     whatever its threshold, which stays 0.
 
     Examples
@@ -39,7 +39,7 @@ def best_thresholds(scores: np.ndarray, truth: np.ndarray, metric: str) -> np.nd
 
 
 def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
-    """Return the threshold of highest F1, over all that there are.
+    """Return the threshold of highest F1, of all possible cuts.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
         return 0.0
     order = np.argsort(-scores, kind="stable")
     scores, right = scores[order], np.cumsum(truth[order])
-    # On are the first k, where the score then falls; all of them at the end.
+    # A cut after the first k scores is possible only if the next score is lower, or at the end.
     ends = np.append(np.flatnonzero(scores[:-1] > scores[1:]), len(scores) - 1)
     f1 = 2.0 * right[ends] / (ends + 1.0 + n_true)
     lowest = scores[ends]
@@ -64,7 +64,7 @@ def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
 
 
 def _between(low: float, high: float) -> float:
-    """Return a number in [low, high): 0 if that is one, else the middle."""
+    """Return a number in [low, high): 0 if it lies there, else the middle."""
     if low <= 0.0 < high:
         return 0.0
     middle = low + (high - low) / 2.0

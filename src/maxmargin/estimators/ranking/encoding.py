@@ -20,16 +20,17 @@ def ranking_task(
     relevance_threshold: float,
     weight: np.ndarray,
 ) -> tuple[Task | None, int]:
-    """Return examples, and how many queries had none, as all their rankings cost the same.
+    """Return examples, and how many queries were left out because all their rankings cost the same.
 
-    That is so where documents are of one kind, and under precision at k where there are at most k.
+    This is so if all documents are relevant or none is, and under precision at k if a query has at
+    most k documents.
 
     A query is one example, whose documents of grade >= relevance_threshold are to stand above the
-    others. Under NDCG with several grades it is one example for each of them: the cost of a ranking
-    is the sum, with the weights of `thresholds`, of its costs for each grade from which
-    documents may count as relevant. No query left: None in place of examples.
+    others. Under NDCG with several grades a query is one example per grade, in which documents of
+    at least this grade are relevant. The cost of a ranking is the sum of their costs, with the
+    weights of `thresholds`. If no query is left, None is returned in the place of examples.
     """
-    # Within a query by falling grade: the relevant ones then come first, whichever grade counts.
+    # Sort each query by falling grade: then relevant documents come first at every threshold.
     order = queries.order
     query = np.repeat(np.arange(len(queries)), np.diff(queries.offsets))
     by_grade = np.lexsort((-grades[order], query))

@@ -41,8 +41,8 @@ from maxmargin.training.settings import Settings, resolve_cost
 from maxmargin.training.stages import check_stages, check_two_stages, in_two_stages
 from maxmargin.training.task import Task
 
-#: What a step is in the problem that is solved, where a feature's largest value is 1. There are
-#: several times as many steps as features, and at height 1 they would need a much smaller C.
+#: The height of a step in the problem that is solved, where the largest value of a feature is 1.
+#: There are several times as many steps as features; steps of height 1 would need a much smaller C.
 STEP_HEIGHT = 0.1
 
 
@@ -66,8 +66,8 @@ class RankingSVM(QueryInputs, BaseSVM):
     cost : {"ndcg_pairs", "ap", "ndcg", "ndcg_at_k", "auc", "precision_at_k"} or object
         Task loss; `NDCGAtK` and `PrecisionAtK` have a k, `RankingCost` is one of your own.
         "ndcg_pairs" is a bound of 1 - NDCG by pairs, see `NDCGPairs`. With more grades than 0 and
-        1, NDCG is learnt as the mean of NDCGs for each grade from which documents may count as
-        relevant, which is what it is.
+        1, NDCG is learnt as a weighted mean of NDCGs, one per grade from which documents may
+        count as relevant. The two are equal.
     relevance_threshold : float
         The grade from which a document is relevant; NDCG looks at grades themselves.
     solver : str or Solver
@@ -92,11 +92,11 @@ class RankingSVM(QueryInputs, BaseSVM):
         C need not be smaller. There are none where `normalize_queries` goes by query.
     two_stage : bool
         True learns average precision in two stages: a binary SVM first tells which samples are
-        easy, with a margin of at least 1; these are held there, and the loss is of the rankings of
-        the others alone. Certificate, primal and dual are those of this smaller problem, and
-        ``result_.objective`` is then "reduced"; they say nothing of the exact one. `tol` and its
-        like are those of the second stage. See
-        training/stages.py for what exactly is solved. For ``cost="ap"`` and the one-slack solver.
+        easy: those with a margin of at least 1. They are constrained to keep that margin, and
+        only the others are ranked. Certificate, primal and dual are those of this smaller problem,
+        and ``result_.objective`` is then "reduced"; they say nothing of the exact one. `tol` and
+        the other stopping parameters are for the second stage. See training/stages.py for what
+        exactly is solved. For ``cost="ap"`` and the one-slack solver.
     easy_fraction : float in (0, 1]
         With `two_stage`, the share of the easy samples, those with the largest margins, that are
         treated so. Less is nearer to the exact problem, and slower.
@@ -119,7 +119,7 @@ class RankingSVM(QueryInputs, BaseSVM):
 
     Notes
     -----
-    Queries come in one of three ways, to every method: X a list of arrays, one a query, and y a
+    Queries come in one of three ways, to every method: X a list of arrays, one per query, and y a
     list of their grades; X a matrix, y the grades of its rows, and ``qid`` the query of each, in
     any order; X a matrix alone, which is one query. What is returned has the same form. A list has
     one `sample_weight` per query; a matrix has one per row, the same for all rows of a query.
@@ -297,7 +297,7 @@ class RankingSVM(QueryInputs, BaseSVM):
                 stacklevel=4,
             )
         if not weighted:
-            # A query for a fitted model to look at, which stays as it is, a bias in w or not.
+            # For `score`: the fitted model stays as it is, and w may have a bias or not.
             return replace(task, data=task.data._replace(n_columns=len(self.result_.w)))
         self.n_skipped_ = n_skipped
         self.n_easy_ = 0
@@ -333,7 +333,7 @@ class RankingSVM(QueryInputs, BaseSVM):
         self.coef_ = self._weights_of(w)
 
     def _weights_of(self, w: np.ndarray) -> np.ndarray:
-        # Where samples are held on their side there is a bias behind, which no ranking looks at.
+        # With hard rows the last cell of w is a bias, which rankings do not use.
         return w[: self.columns_.n_columns] / self._scale
 
     def _layout(self) -> Any:
@@ -341,7 +341,7 @@ class RankingSVM(QueryInputs, BaseSVM):
         return [self.n_features_in_, self._feature_names(), columns, self.n_easy_ > 0]
 
     def _units(self) -> np.ndarray:
-        # The bias behind, if there is one, is of no feature.
+        # The bias at the end, if there is one, belongs to no feature.
         return 1.0 / (np.append(self._scale, 1.0) if self.n_easy_ > 0 else self._scale)
 
     def _n_weights(self) -> int:
@@ -368,7 +368,7 @@ class RankingSVM(QueryInputs, BaseSVM):
 
     def _cost_scorer(self, cost: Any, request: Request) -> Score:
         queries, rows = self._documents(request, reset=False)
-        if not self._goes_by_query():  # else `_documents` has said so
+        if not self._goes_by_query():  # otherwise `_documents` has warned already
             self._warn_of_one_query(queries)
         judge = query_judge(cost, float(self.relevance_threshold), queries, request)
         return lambda w: judge(np.asarray(rows @ self._weights_of(w), dtype=np.float64))
