@@ -70,7 +70,7 @@ given, beside = (X, data.y_train[:2000]), {}
 """,
     "classes, letter": """
 data = load_letter()
-model = made("MulticlassSVM", C=1.0, tol=0.001, random_state=0)
+model = made("MulticlassSVM", C=1.0, tol=0.01, random_state=0)
 given, beside = (data.X_train, data.y_train), {}
 """,
     "Yeast, slack by lists": """
