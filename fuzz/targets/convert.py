@@ -40,7 +40,8 @@ def _command() -> Callable[[list[str]], int]:
     from typer.main import get_command
 
     main = import_module("maxmargin.cli.main")  # the package has a function of that name
-    main.app = get_command(main.app)
+    app = get_command(main.new_app())
+    main.new_app = lambda: app
     return main.run
 
 
