@@ -8,9 +8,11 @@ pass, two structures, and a user's package.
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import math
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -28,7 +30,7 @@ from maxmargin.core import cache as _cache
 from maxmargin.core import compile as _compile
 from maxmargin.core import trust as _trust
 from maxmargin.core.cache import add_source
-from maxmargin.core.compile import compiled, kernel
+from maxmargin.core.compile import compiled, kernel, load_compiler, when_compiling
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
@@ -401,11 +403,10 @@ def test_a_changed_private_api_warns_once_and_compiles(monkeypatch, unwarned):
 
     monkeypatch.setattr(_cache.FunctionCache, "__init__", fail)
     with pytest.warns(RuntimeWarning, match="could not be opened.*takes other arguments"):
-        first = kernel(plus_one)
+        assert kernel(plus_one)(1) == 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        second = kernel(plus_one)
-    assert (first(1), second(1)) == (2, 2)
+        assert kernel(plus_one)(1) == 2
 
 
 @pytest.mark.parametrize(
@@ -486,6 +487,33 @@ def test_compiled_is_one_twin_and_leaves_the_function():
     assert compiled(half)(Pair(3.0, 1.0)) == half(Pair(3.0, 1.0)) == 1.5
     assert type(half) is type(plus_one)
     assert compiled(ratio) is ratio
+
+
+def ratio_of_pair(pair):
+    return ratio(pair.a, pair.b)
+
+
+def test_a_kernel_is_a_function_until_it_is_called():
+    assert ratio.__name__ == "ratio" and ratio.__module__ == __name__
+    assert ratio.py_func(3.0, 2.0) == 1.5
+    assert pickle.loads(pickle.dumps(ratio)) is ratio
+    assert compiled(ratio_of_pair)(Pair(3.0, 2.0)) == 1.5
+    with pytest.raises(AttributeError, match="no_such"):
+        ratio.no_such
+
+
+def test_what_waits_for_the_compiler_comes_once_and_in_order(monkeypatch):
+    told = []
+    monkeypatch.setattr(_compile, "_is_loaded", False)
+    monkeypatch.setattr(_compile, "_WAITING", [])
+    for number in range(3):
+        call_off = when_compiling(functools.partial(told.append, number))
+    call_off()
+    assert told == []
+    load_compiler(), load_compiler()
+    assert told == [0, 1]
+    when_compiling(functools.partial(told.append, 3))()
+    assert told == [0, 1, 3]
 
 
 @pytest.mark.parametrize("wrong", [3, len, Pair])

@@ -29,7 +29,6 @@ import os
 import pickle
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,6 +37,7 @@ from typing import Any
 import numba
 from numba import types
 
+from maxmargin.core.compile import STARTED
 from maxmargin.core.trust import (
     UntrustedError,
     open_trusted,
@@ -72,9 +72,8 @@ _ABOVE = (
 )  # fmt: skip
 _BESIDE = "__pycache__"
 _ADDED: dict[type, set[str]] = {}
-# If a file was changed after this moment, this process may run its older version: its hash then
-# tells nothing about the code that runs.
-_STARTED = time.time()
+# The hash of a file that was changed after this moment tells nothing about the code that runs.
+_STARTED = STARTED
 _WARNED = threading.Event()
 
 

@@ -19,12 +19,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from numba.core.errors import TypingError
-from numba.extending import overload
-
-from maxmargin.core.cache import add_source
-
-_PACKAGE = __name__.partition(".")[0]
+from maxmargin.core.compile import overloads
 
 
 def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = False) -> Callable:
@@ -54,13 +49,16 @@ def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = Fals
         kinds = tuple(getattr(kind, "instance_class", None) for kind in types[:n_dispatch])
         implementation = table.get(kinds, declaration if has_default else None)
         if implementation is None:
+            from numba.core.errors import TypingError
+
             pairs = zip(kinds, types, strict=False)
             raise TypingError(missing(getattr(kind, "__name__", str(t)) for kind, t in pairs))
         return implementation
 
     call.implementations = table  # type: ignore[attr-defined]
-    # These functions are never called from C: compiling no wrapper for C saves time.
-    overload(call, jit_options={"error_model": "numpy", "no_cfunc_wrapper": True})(choose)
+    call.declaration, call.n_dispatch = declaration, n_dispatch  # type: ignore[attr-defined]
+    call.has_default = has_default  # type: ignore[attr-defined]
+    overloads(call)(choose)
     return call
 
 
@@ -78,12 +76,6 @@ def implements(function: Callable, *kinds: type) -> Callable[[Callable], Callabl
     def register(implementation: Callable) -> Callable:
         _check_arguments(function, implementation)
         function.implementations[kinds] = implementation  # type: ignore[attr-defined]
-        # This code is compiled only for signatures that have all these types, so it is enough to
-        # add its source to those types that are not ours. If a user's source were added to a type
-        # of ours, the stamp of everything compiled for that type would depend on it.
-        foreign = [kind for kind in kinds if kind.__module__.partition(".")[0] != _PACKAGE]
-        for kind in foreign or kinds:
-            add_source(kind, implementation)
         return implementation
 
     return register
