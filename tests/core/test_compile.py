@@ -499,7 +499,7 @@ def test_a_kernel_is_a_function_until_it_is_called():
     assert pickle.loads(pickle.dumps(ratio)) is ratio
     assert compiled(ratio_of_pair)(Pair(3.0, 2.0)) == 1.5
     with pytest.raises(AttributeError, match="no_such"):
-        ratio.no_such
+        _ = ratio.no_such
 
 
 def test_what_waits_for_the_compiler_comes_once_and_in_order(monkeypatch):
