@@ -12,6 +12,7 @@ from maxmargin.structures.classes.data import MulticlassData, multiclass_data
 from maxmargin.structures.labels import independent as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
+from maxmargin.structures.labels import parts as _label_parts  # noqa: F401
 from maxmargin.structures.labels import relaxed as _relaxed  # noqa: F401
 from maxmargin.structures.labels import tree as _tree  # noqa: F401
 from maxmargin.structures.labels.build import labels_data, learnt_tree

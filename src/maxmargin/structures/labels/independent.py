@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
+    CostOfSwitches,
     implements,
     k_best,
     k_best_room,
@@ -25,26 +26,23 @@ from maxmargin.inference.labels.independent import (
     flip_profile,
     write_counts,
 )
+from maxmargin.structures.labels.costs import label_gains, scales_with_ties, weighted_gain
 from maxmargin.structures.labels.data import IndependentLabels, label_potentials
-from maxmargin.structures.labels.shared import (
-    add_shifts,
-    augment,
+from maxmargin.structures.labels.levels import (
     check_has_levels,
     counts_labels,
-    hide_unknown,
-    implements_each,
-    known_scores,
-    label_gains,
     most_counts,
-    scales_with_ties,
-    weighted_gain,
     write_level_costs,
     write_reference,
+)
+from maxmargin.structures.labels.oracles import (
+    add_shifts,
+    augment,
+    hide_unknown,
+    known_scores,
     write_set,
     write_with_price,
 )
-
-OWN = (IndependentLabels,)
 
 
 class IndependentRoom(NamedTuple):
@@ -69,7 +67,7 @@ def _workspace(data):
 # -- the best output -----------------------------------------------------------------------------
 
 
-@implements_each(maximize, OWN, SwitchCost)
+@implements(maximize, IndependentLabels, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Switch on every label that gains something."""
     for j in range(data.n_labels):
@@ -166,8 +164,10 @@ class BestSets(NamedTuple):
     scores: Any  # (k,)
 
 
-def _best_sets(data, k):
-    """Return room for k label sets."""
+@implements(k_best_room, IndependentLabels)
+def _k_best_room(data, cost, k):
+    """Return room for k label sets; with a `WholeCost` for one more, since one may be the truth."""
+    k += isinstance(cost, WholeCost)
     m = data.n_labels
     last, base = np.zeros((2, 2 * k), dtype=np.int32)
     return BestSets(
@@ -179,18 +179,6 @@ def _best_sets(data, k):
         np.zeros((k, m), dtype=np.int32),
         np.zeros(k),
     )
-
-
-@implements_each(k_best_room, OWN, SwitchCost)
-def _k_best_room(data, cost, k):
-    """Return room for k label sets."""
-    return _best_sets(data, k)
-
-
-@implements(k_best_room, IndependentLabels, WholeCost)
-def _k_best_room_whole(data, cost, k):
-    """Return room for k + 1 label sets, since the truth may be one of them."""
-    return _best_sets(data, k + 1)
 
 
 @jitable
@@ -211,7 +199,7 @@ def _rank(room, k, own):
     )
 
 
-@implements_each(k_best, OWN, SwitchCost)
+@implements(k_best, IndependentLabels, SwitchCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     """Rank the label sets with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
@@ -246,7 +234,7 @@ class SortedLabels(NamedTuple):
     from_empty: int  # whether the reference is the empty set: see `write_reference`
 
 
-@implements_each(profile_room, OWN, SwitchCost, WholeCost, F1Cost)
+@implements(profile_room, IndependentLabels, CostOfSwitches)
 def _profile_room(data, cost):
     """Return room for labels sorted by what they gain."""
     m = data.n_labels

@@ -116,7 +116,7 @@ def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     outputs[at] = own[level]
 
 
-@implements(k_best_room, UserData, OwnCost)
+@implements(k_best_room, UserData)
 def _k_best_room(data, cost, k):
     """Return nothing: `k_best` of the structure needs no room of ours."""
     return None
