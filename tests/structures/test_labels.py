@@ -40,8 +40,8 @@ from maxmargin.structures import (
 )
 from maxmargin.structures.labels.program import Part
 from maxmargin.structures.labels.relaxed import edge_twice, share_of, side_size
+from maxmargin.structures.user.boxes import Box
 from maxmargin.structures.user.compiled import check_cost_fits
-from maxmargin.structures.user.data import Box
 from maxmargin.surrogates import MarginRescaling, MicroF1, SlackRescaling
 from maxmargin.testing import all_outputs, optimum
 from maxmargin.testing.outputs import ENUMERATORS

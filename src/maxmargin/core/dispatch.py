@@ -1,4 +1,4 @@
-"""Generic functions: one name, one implementation per type.
+"""Generic functions: one name, one implementation per type or family of types.
 
 A solver pass is written once, over the functions of `maxmargin.core.contract`. Each of them has one
 implementation per type, chosen by the type of its first argument, or of its first two if it says

@@ -1,4 +1,4 @@
-"""Oracles that a structure may have or not, most of them by the types of data and cost.
+"""Optional oracles of a structure, most of them chosen by the types of data and cost.
 
 `maxmargin.core.contract.capabilities` tells which there are.
 """

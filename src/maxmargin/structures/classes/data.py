@@ -1,4 +1,4 @@
-"""Classes: phi(x, y) puts x, and a constant, into the rows of class y."""
+"""Classes: phi(x, y) puts x, and a constant, into the column of class y."""
 
 from __future__ import annotations
 

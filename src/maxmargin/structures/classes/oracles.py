@@ -1,4 +1,4 @@
-"""Classes: costs and oracles, which try every class. They are written once, for all costs.
+"""Classes: costs and oracles, which try every class; the same code serves all costs.
 
 What differs by cost is the price of one class, `class_price`.
 """

@@ -66,7 +66,7 @@ def _output_cost_whole(data, cost, i, outputs, at):
 
 
 @jitable
-def count_labels(data, i, outputs, at):
+def _count_labels(data, i, outputs, at):
     """Return the number of wrong labels, and |y| + |y_i|, the labels on in output and truth."""
     wrong = on = 0
     for j in range(data.n_labels):
@@ -82,7 +82,7 @@ def count_labels(data, i, outputs, at):
 @implements(output_cost, IntegralLabels, F1Cost)
 def _output_cost_f1(data, cost, i, outputs, at):
     """Return the wrong labels over |y| + |y_i|, times the price of the example."""
-    wrong, on = count_labels(data, i, outputs, at)
+    wrong, on = _count_labels(data, i, outputs, at)
     return cost.price[i] * wrong / on if wrong > 0 else 0.0
 
 
@@ -151,12 +151,3 @@ def scales_with_ties(data, cost, i, theta, score_scale, cost_scale):
     if score_scale == 0.0:
         return cost_scale * (least / (4.0 * scores)), cost_scale
     return score_scale, score_scale * (1e-14 * scores / costs)
-
-
-@jitable
-def weighted_gain(score, price, score_scale, cost_scale):
-    """Return what a label gains when on; if a scale is 0, its criterion breaks ties."""
-    gain = score_scale * score + cost_scale * price
-    if gain == 0.0 and score_scale * cost_scale == 0.0:
-        return score + price
-    return gain

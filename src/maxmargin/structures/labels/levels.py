@@ -1,4 +1,4 @@
-"""Label sets: costs with equally spaced levels, of which a profile has the best output each."""
+"""Label sets: costs with equally spaced levels. A profile has the best output of each level."""
 
 # ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
 

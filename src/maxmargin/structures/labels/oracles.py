@@ -1,4 +1,4 @@
-"""Label sets: what oracles share, scores with costs added and label sets written as outputs."""
+"""Label sets: what their oracles share. Scores with costs added, label sets written as outputs."""
 
 # ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
 

@@ -49,7 +49,7 @@ from maxmargin.structures.labels.data import (
     label_lengths,
     label_potentials,
 )
-from maxmargin.structures.user.data import Box
+from maxmargin.structures.user.boxes import Box
 
 #: `constrained` asks for slopes > low, but a linear programme knows only >=, and the truth has the
 #: slope 0. So the relaxation is asked for at least this slope. An output below it is worth at most

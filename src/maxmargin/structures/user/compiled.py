@@ -1,4 +1,4 @@
-"""A user's structure whose passes are compiled: what it offers, and what is missing if it does not.
+"""A user's structure that runs compiled: what it must offer, and checks that name what is missing.
 
 Its examples are a NamedTuple of arrays for which the functions of `maxmargin.core.contract` are
 implemented, as those of our own structures are.
