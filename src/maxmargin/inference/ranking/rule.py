@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import jitable, overloads
-from maxmargin.core.dispatch import generic, implements
+from maxmargin.core.contract import CostOfPlaces, belongs, generic, implements
 from maxmargin.inference._inline import inlined
 
 __all__ = [
@@ -63,6 +63,7 @@ PRECISION_AT_K, DCG_AT_K = range(2)
 MOST_RANKS = 1 << 20
 
 
+@belongs(CostOfPlaces)
 class MonotoneRule(NamedTuple):
     """A QS-suitable cost, one whose D_j(i) does not fall as j grows.
 
@@ -92,6 +93,7 @@ class MonotoneRule(NamedTuple):
         return MonotoneRule, tuple(self)
 
 
+@belongs(CostOfPlaces)
 class TopRule(NamedTuple):
     """A cost of the first k places. Attributes as of `MonotoneRule`; ideal ends at k."""
 
@@ -101,6 +103,7 @@ class TopRule(NamedTuple):
     ideal: npt.NDArray[np.float64]
 
 
+@belongs(CostOfPlaces)
 class GeneralRule(NamedTuple):
     """A user's D that is not monotone in j, given by its address, as in `MonotoneRule`."""
 
