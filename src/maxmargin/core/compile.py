@@ -21,8 +21,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: If a file was changed after this moment, this process may run its older version.
 STARTED = time.time()
-#: The functions that compiled code calls as `overloads` chooses, with what chooses.
+#: The functions that compiled code calls as `overloads` chooses, with what chooses; and options of
+#: the functions that are compiled with options of their own.
 CHOOSERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+OPTIONS: dict[Callable[..., Any], dict[str, Any]] = {}
 
 # Our functions are never called from C: compiling no wrapper for C saves time.
 _SHARED = {"error_model": "numpy", "no_cfunc_wrapper": True}
@@ -71,12 +73,29 @@ def when_compiling(action: Callable[[], Any]) -> Callable[[], None]:
     return call_off
 
 
+def listen(on_start: Callable[[Any], None], on_end: Callable[[Any], None]) -> Callable[[], None]:
+    """Let numba tell when it begins and ends to compile a function; return what ends that."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, news: Any) -> None:
+            on_start(news)
+
+        def on_end(self, news: Any) -> None:
+            on_end(news)
+
+    listener = Listener()
+    event.register("numba:compile", listener)
+    return lambda: event.unregister("numba:compile", listener)
+
+
 class Kernel:
     """A function that is compiled at its first call, or when compiled code calls it.
 
     Attributes
     ----------
     py_func : the function itself, which runs as Python
+    fastmath : bool
 
     All other attributes are those of numba's dispatcher.
     """
@@ -84,14 +103,14 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], fastmath: bool) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
-        self._fastmath = fastmath
+        self.fastmath = fastmath
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self._dispatcher(*arguments, **named)
 
     @functools.cached_property
     def _dispatcher(self) -> Any:
-        return _jit(self.py_func, self._fastmath)
+        return _jit(self.py_func, self.fastmath)
 
     @property
     def _numba_type_(self) -> Any:
@@ -171,6 +190,8 @@ def jitable(function: F, **options: Any) -> F:
 
         register_jitable(**_SHARED, **options)(function)
 
+    if options:
+        OPTIONS[function] = options
     when_compiling(register)
     return function
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maxmargin.core.compile import when_compiling
+from maxmargin.core.compile import listen, when_compiling
 
 __all__ = ["Compilation", "CompileWatch", "compiling_shown", "compiling_watched"]
 
@@ -178,15 +178,7 @@ class _Follower:
 
     def listen(self) -> None:
         """Let numba tell its news from now on, until `stop` is called."""
-        from numba.core import event
-
-        class Listener(event.Listener):  # type: ignore[misc, name-defined]
-            on_start = staticmethod(self.on_start)
-            on_end = staticmethod(self.on_end)
-
-        listener = Listener()
-        event.register("numba:compile", listener)
-        self.stop = lambda: event.unregister("numba:compile", listener)
+        self.stop = listen(self.on_start, self.on_end)
 
     def on_start(self, news: Any) -> None:
         """Note that numba begins to compile a function."""
