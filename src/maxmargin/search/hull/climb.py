@@ -101,7 +101,7 @@ def _find(search, problem, i, desk, outputs, at):
         score_scale, cost_scale = 1.0, 1.0
         is_first = False
         if new == 0:
-            copy_output(data, i, kept.truths, start, labels, 0)
+            copy_output(data, i, kept.truths, kept.truth_starts[i], labels, 0)
         elif new < n_seeds:
             copy_output(data, i, kept.labels, (new - 1) * kept.n_cells + start, labels, here)
         elif not is_written:

@@ -175,7 +175,9 @@ def _truths(data):
 
 
 @implements(are_outputs, ChainData)
-def _are_labellings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def _are_labellings(
+    data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
     """Tell which labellings have known labels and break no barrier."""
     sizes = np.diff(data.offsets)[examples]
     n_labels = data.layout.n_labels

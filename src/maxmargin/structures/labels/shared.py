@@ -352,7 +352,7 @@ def label_lengths(data: Any, lengths: np.ndarray, terms: np.ndarray) -> tuple[An
 
 
 @implements_each(are_outputs, INTEGRAL)
-def are_sets(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def are_sets(data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Tell which cells are label sets, as `are_outputs` says."""
     sets = cells.reshape(len(examples), data.n_labels)
     known = np.asarray(data.labels)[examples] >= 0
