@@ -790,7 +790,7 @@ def test_kinds_of_label_sets():
         ([["a", "b"]], {}, TypeError, "Y must hold the numbers 1, 0 and -1, got dtype"),
         ([1, 0], {}, ValueError, r"Y must be a matrix of 1 rows.*got shape \(2,\)"),
         ([[1], [0]], {}, ValueError, "Y must be a matrix of 1 rows"),
-        ([[]], {}, ValueError, "a column a label"),
+        ([[]], {}, ValueError, "one column per label"),
         ([[1, 0]], {"inference": "guess"}, ValueError, "inference must be one of independent, tr"),
         ([[1, 0]], {"edges": [(0, 1)]}, ValueError, "edges has 1 pairs, but inference='independ"),
         ([[1, 0]], {"edges": [(0, 2)], "inference": "tree"}, ValueError, r"edges\[0\] is \(0, 2\)"),

@@ -30,7 +30,8 @@ from maxmargin.core.problem import Problem
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import BlockFrankWolfe
 from maxmargin.structures import OwnCost, UserData
-from maxmargin.structures.user.data import predict_one, same
+from maxmargin.structures.user.boxes import same
+from maxmargin.structures.user.structure import predict_one
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing._require import require
 from maxmargin.testing.listed import check_listed

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from maxmargin.core.contract.capabilities import capabilities, name_of
 from maxmargin.core.contract.cost import (
+    CostOfPlaces,
+    CostOfPositions,
+    CostOfSwitches,
     cost_step,
     output_cost,
     shift,
@@ -96,6 +99,7 @@ from maxmargin.core.contract.surrogate import (
     tilt,
 )
 from maxmargin.core.dispatch import (
+    belongs,
     generic,
     generic_on_two,
     generic_on_two_with_default,
@@ -105,6 +109,9 @@ from maxmargin.core.dispatch import (
 )
 
 __all__ = [
+    "CostOfPlaces",
+    "CostOfPositions",
+    "CostOfSwitches",
     "Identity",
     "TrueParts",
     "add_combination",
@@ -118,6 +125,7 @@ __all__ = [
     "add_scores",
     "are_outputs",
     "as_matrix",
+    "belongs",
     "can_require",
     "capabilities",
     "clear_difference",

@@ -46,8 +46,10 @@ from maxmargin.core.contract.fractional import (
 )
 from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
+from maxmargin.structures.labels.costs import scales_with_ties
 from maxmargin.structures.labels.data import RelaxedLabels, label_potentials
-from maxmargin.structures.labels.shared import augment, scales_with_ties, set_parts
+from maxmargin.structures.labels.oracles import augment
+from maxmargin.structures.labels.parts import set_parts
 
 #: By how much rounding may move a point out of the polytope, where cells come from a file.
 ROUNDING = 1e-9
