@@ -289,7 +289,7 @@ def test_local_search_never_falls_below_its_start(instances):
         start = rng.integers(0, 2, m).astype(np.int32)
         free = rng.integers(0, 2, m).astype(np.int8)
         y = start.copy()
-        score = local_search(unary, graph, pair, label_search.search_room(graph), free, y)
+        score = local_search(unary, graph, pair, label_search.flip_room(graph), free, y)
         before = label_search.label_score(unary, graph, pair, start)
         assert score == label_search.label_score(unary, graph, pair, y) >= before
         np.testing.assert_array_equal(y[free == 0], start[free == 0])

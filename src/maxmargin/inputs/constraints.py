@@ -212,10 +212,10 @@ def node_barrier(
             if entry is not None:
                 mask[offsets[i] : offsets[i + 1]] = _allowed_mask(entry, i, offsets, labels.index)
     if fixed is not None:
-        rows = np.flatnonzero(fixed >= 0)
-        keep = mask[rows, fixed[rows]]
-        mask[rows] = False
-        mask[rows, fixed[rows]] = keep
+        known = np.flatnonzero(fixed >= 0)
+        keep = mask[known, fixed[known]]
+        mask[known] = False
+        mask[known, fixed[known]] = keep
     return np.where(mask, 0.0, -np.inf)
 
 
@@ -236,14 +236,14 @@ def _allowed_mask(entry: Any, i: int, offsets: np.ndarray, code: dict[Any, int])
                 f"allowed[{i}] has {len(entry)} entries but X[{i}] has {shape[0]} positions."
             )
         mask = np.zeros(shape, dtype=bool)
-        for t, labels in enumerate(entry):
-            if labels is None:
+        for t, choice in enumerate(entry):
+            if choice is None:
                 mask[t] = True
                 continue
             where = f"allowed[{i}][{t}]"
-            if isinstance(labels, (str, bytes)) or not isinstance(labels, Collection):
-                raise TypeError(f"{where} must be a collection of labels or None, got {labels!r}.")
-            for label in labels:
+            if isinstance(choice, (str, bytes)) or not isinstance(choice, Collection):
+                raise TypeError(f"{where} must be a collection of labels or None, got {choice!r}.")
+            for label in choice:
                 if label not in code:
                     raise ValueError(f"{where} names {label!r}, which is no class.")
                 mask[t, code[label]] = True

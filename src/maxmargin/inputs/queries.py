@@ -22,7 +22,7 @@ class Queries:
     ----------
     matrix : ndarray or CSR matrix, rows as the caller has them
     order : int64 array of shape (n_rows,)
-        The rows, query by query; within a query in the order of the caller.
+        The numbers of the rows, query by query; within a query in the order of the caller.
     offsets : int64 array of shape (n_queries + 1,)
         Query q is ``order[offsets[q]:offsets[q + 1]]``.
     is_list : bool
@@ -42,8 +42,8 @@ class Queries:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def rows(self, q: int) -> np.ndarray:
-        """Return the rows of a query."""
+    def members(self, q: int) -> np.ndarray:
+        """Return the numbers of the rows of a query."""
         return self.order[self.offsets[q] : self.offsets[q + 1]]
 
     def give_back(self, values: np.ndarray) -> Any:
@@ -168,7 +168,7 @@ def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
     weight = check_weights(sample_weight, len(queries.order))
     of_query = np.empty(len(queries))
     for q in range(len(queries)):
-        own = weight[queries.rows(q)]
+        own = weight[queries.members(q)]
         if (own != own[0]).any():
             way_out = "" if queries.has_qid else " Without qid=, X is one query."
             raise ValueError(
@@ -229,7 +229,7 @@ def normalize_queries(queries: Queries, rows: Any, how: str | None) -> Any:
         )
     rows = np.array(rows)
     for q in range(len(queries)):
-        own = queries.rows(q)
+        own = queries.members(q)
         values = rows[own].astype(np.float64)
         # Divide by a power of 2, which is exact, so that sums and differences cannot overflow.
         # Normalising cancels this factor.

@@ -23,7 +23,7 @@ class Recall(NamedTuple):
 
     truths: Any  # (n_cells,), those of the data
     starts: Any  # (n_examples,) int64
-    labels: Any  # (n_slots * n_cells,), like truths
+    outputs: Any  # (n_slots * n_cells,), like truths
     counts: Any  # (n_examples,) int64: slots in use
     numbers: Any  # (n_examples,): one number per example; each search says what it means
     n_cells: int
@@ -53,7 +53,7 @@ def recall(data: Any, n_slots: int, warm: bool) -> Recall:
 
 def remembered(kept: Recall) -> dict[str, Any]:
     """Return the arrays of a memory by name; setting them to 0 forgets everything."""
-    return {"labels": kept.labels, "counts": kept.counts, "numbers": kept.numbers}
+    return {"outputs": kept.outputs, "counts": kept.counts, "numbers": kept.numbers}
 
 
 @jitable
@@ -61,12 +61,12 @@ def remember(data: Any, kept: Any, i: int, outputs: Any, at: int) -> None:
     """Put an output first among those remembered; drop its old copy or, if full, the oldest one."""
     start, last = kept.starts[i], kept.counts[i]
     for k in range(kept.counts[i]):
-        if is_same_output(data, i, outputs, at, kept.labels, k * kept.n_cells + start):
+        if is_same_output(data, i, outputs, at, kept.outputs, k * kept.n_cells + start):
             last = k
             break
     last = min(last, kept.n_slots - 1)
     for k in range(last, 0, -1):
         to = k * kept.n_cells + start
-        copy_output(data, i, kept.labels, to - kept.n_cells, kept.labels, to)
-    copy_output(data, i, outputs, at, kept.labels, start)
+        copy_output(data, i, kept.outputs, to - kept.n_cells, kept.outputs, to)
+    copy_output(data, i, outputs, at, kept.outputs, start)
     kept.counts[i] = max(kept.counts[i], last + 1)

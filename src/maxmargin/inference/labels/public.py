@@ -28,7 +28,7 @@ from maxmargin.inference._checks import (
     check_temperature,
     no_output_left,
 )
-from maxmargin.inference.answer import Answer, Exactness, Marginals, Profile, exact
+from maxmargin.inference.answer import Answer, CostProfile, Exactness, Marginals, exact
 from maxmargin.inference.labels.constraints import LabelConstraints
 from maxmargin.inference.labels.flips import best_labels_bounded, bounded_room, label_score
 from maxmargin.inference.labels.graph import LabelGraph, label_graph
@@ -225,7 +225,7 @@ def profile(
     pair: npt.ArrayLike = (),
     *,
     reference: npt.ArrayLike,
-) -> Profile:
+) -> CostProfile:
     """Return the best label set for every number of wrong labels, 0 to m.
 
     Parameters are those of `maximize`, and
@@ -307,8 +307,8 @@ def _check_problem(
 def _check_banned(problem: _Problem, banned: Iterable[Any]) -> list[npt.NDArray[np.int32]]:
     """Return the banned label vectors, each once."""
     found = {}
-    for i, labels in enumerate(banned):
-        y = check_labels(f"banned[{i}]", labels, problem.n_labels, 2)
+    for i, label_set in enumerate(banned):
+        y = check_labels(f"banned[{i}]", label_set, problem.n_labels, 2)
         found[y.tobytes()] = y
     return list(found.values())
 
@@ -553,17 +553,17 @@ def _grow(problem: _Problem) -> npt.NDArray[np.int32]:
 # --- Profiles
 
 
-def _profile_independent(problem: _Problem, truth: npt.NDArray[np.int32]) -> Profile:
+def _profile_independent(problem: _Problem, truth: npt.NDArray[np.int32]) -> CostProfile:
     m = problem.n_labels
     order, spare = np.empty((2, m), dtype=np.int32)
     level, outputs = np.empty(m + 1), np.full((m + 1, m), -1, dtype=np.int32)
     flip_profile(problem.unary, truth, np.empty(m), order, spare, level)
     for d in np.flatnonzero(level > -np.inf):
         write_flipped(truth, order, d, outputs[d])
-    return Profile(level + problem.unary[truth == 1].sum(), outputs)
+    return CostProfile(level + problem.unary[truth == 1].sum(), outputs)
 
 
-def _profile_tree(problem: _Problem, truth: npt.NDArray[np.int32]) -> Profile:
+def _profile_tree(problem: _Problem, truth: npt.NDArray[np.int32]) -> CostProfile:
     m, tree, pair = problem.n_labels, tree_order(problem.graph), problem.pair
     level, outputs = np.empty(m + 1), np.empty((m + 1, m), dtype=np.int32)
     size, left = np.empty((2, m + 1), dtype=np.int32), np.empty(m + 1, dtype=np.int32)
@@ -571,20 +571,20 @@ def _profile_tree(problem: _Problem, truth: npt.NDArray[np.int32]) -> Profile:
     tree_profile(problem.unary, pair, tree, truth, size, table, before, np.empty(m + 1), level)
     for d in range(m + 1):
         write_tree_level(pair, tree, m, d, size, table, before, left, outputs[d])
-    return Profile(level, outputs)
+    return CostProfile(level, outputs)
 
 
-def _profile_listed(problem: _Problem, truth: npt.NDArray[np.int32]) -> Profile:
+def _profile_listed(problem: _Problem, truth: npt.NDArray[np.int32]) -> CostProfile:
     m = problem.n_labels
     scores, levels = _listed_scores(problem), np.empty(2**m, dtype=np.int8)
     best, masks = np.empty(m + 1), np.empty(m + 1, dtype=np.int64)
     all_levels(truth, m, levels)
     listed_profile(scores, levels, len(scores), m + 1, best, masks)
     outputs = np.where(masks[:, None] >= 0, _labels_of(masks, m), -1)
-    return Profile(best, outputs.astype(np.int32))
+    return CostProfile(best, outputs.astype(np.int32))
 
 
-def _profile_program(problem: _Problem, truth: npt.NDArray[np.int32]) -> Profile:
+def _profile_program(problem: _Problem, truth: npt.NDArray[np.int32]) -> CostProfile:
     m, program = problem.n_labels, LabelProgram(problem.graph, integral=True)
     best, outputs = np.full(m + 1, -np.inf), np.full((m + 1, m), -1, dtype=np.int32)
     signs = np.where(truth == 1, -1.0, 1.0)
@@ -595,4 +595,4 @@ def _profile_program(problem: _Problem, truth: npt.NDArray[np.int32]) -> Profile
         if found.status == "optimal":
             outputs[d] = found.node
             best[d] = problem.score(outputs[d])
-    return Profile(best, outputs)
+    return CostProfile(best, outputs)

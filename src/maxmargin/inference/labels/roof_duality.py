@@ -55,8 +55,8 @@ class RoofRoom(NamedTuple):
     rise: npt.NDArray[np.float64]
     fall: npt.NDArray[np.float64]
     queue: npt.NDArray[np.int32]
-    # labels: the open (undecided) labels; number[j]: the index of label j in `labels`.
-    labels: npt.NDArray[np.int32]
+    # open_labels: the open (undecided) labels; number[j]: the index of label j in `open_labels`.
+    open_labels: npt.NDArray[np.int32]
     number: npt.NDArray[np.int32]
     # The doubled network of the open labels, and workspaces of `max_flow` and `_decide_ties` with
     # one entry per node.
@@ -214,12 +214,12 @@ def _lay_out(graph, pair, room, node2):
     Of n open labels, label number k is node k and its opposite is node n + k. The second half of
     the arcs repeats the first half with every node replaced by its opposite.
     """
-    edges, field, labels, number = graph.edges, room.field, room.labels, room.number
+    edges, field, open_labels, number = graph.edges, room.field, room.open_labels, room.number
     start, head, mate, residual, excess = room.network
     n = 0
     for j in range(node2.shape[0]):
         if node2[j] == _OPEN:
-            labels[n] = j
+            open_labels[n] = j
             number[j] = n
             excess[n] = 2.0 * field[j]
             start[n] = 0
@@ -269,16 +269,16 @@ def _lay_out(graph, pair, room, node2):
 @kernel
 def _read_cut(n_open, is_doubled, room, node2):
     """Set the open labels by the sides of their nodes in the cut; return how many are 1/2."""
-    level, labels = room.flow.level, room.labels
+    level, open_labels = room.flow.level, room.open_labels
     n_halves = 0
     for k in range(n_open):
         if not is_doubled:
-            node2[labels[k]] = 2 if level[k] >= 0 else 0
+            node2[open_labels[k]] = 2 if level[k] >= 0 else 0
         elif (level[k] >= 0) == (level[n_open + k] >= 0):
-            node2[labels[k]] = 1
+            node2[open_labels[k]] = 1
             n_halves += 1
         else:
-            node2[labels[k]] = 2 if level[k] >= 0 else 0
+            node2[open_labels[k]] = 2 if level[k] >= 0 else 0
     return n_halves
 
 
@@ -293,7 +293,7 @@ def _decide_ties(n_open, room, node2):
     exchanging all nodes with their opposites maps the network to itself with all arcs reversed.
     """
     start, head, mate, residual, _ = room.network
-    labels, low, component = room.labels, room.low, room.component
+    open_labels, low, component = room.open_labels, room.low, room.component
     seen, stack, current, path = room.flow.level, room.flow.queue, room.flow.current, room.flow.path
     n_nodes = 2 * n_open
     n_arcs = start[n_nodes]
@@ -305,7 +305,7 @@ def _decide_ties(n_open, room, node2):
     n_components = 0
     n_stacked = 0
     for root in range(n_nodes):
-        if seen[root] > 0 or node2[labels[root % n_open]] != 1:
+        if seen[root] > 0 or node2[open_labels[root % n_open]] != 1:
             continue
         depth = 0
         path[0] = root
@@ -327,7 +327,8 @@ def _decide_ties(n_open, room, node2):
                 mirror = mate[i] + n_arcs // 2
                 if mirror >= n_arcs:
                     mirror -= n_arcs
-                if (residual[i] > 0.0 or residual[mirror] > 0.0) and node2[labels[w % n_open]] == 1:
+                is_open = node2[open_labels[w % n_open]] == 1
+                if is_open and (residual[i] > 0.0 or residual[mirror] > 0.0):
                     if seen[w] == 0:
                         descend = True
                         depth += 1
@@ -348,8 +349,8 @@ def _decide_ties(n_open, room, node2):
                 n_components += 1
             depth -= 1
     for k in range(n_open):
-        if node2[labels[k]] == 1 and component[k] != component[n_open + k]:
-            node2[labels[k]] = 2 if component[k] < component[n_open + k] else 0
+        if node2[open_labels[k]] == 1 and component[k] != component[n_open + k]:
+            node2[open_labels[k]] = 2 if component[k] < component[n_open + k] else 0
 
 
 class RelaxedLabels(NamedTuple):

@@ -232,21 +232,21 @@ def _memory(problem: Problem, arrays: Arrays) -> dict[str, np.ndarray]:
 
 def _limits(name: str, own: dict[str, np.ndarray], problem: Problem) -> tuple[float, float]:
     if name == "counts":
-        n_slots = len(own["labels"]) // max(len(problem.truths), 1) if "labels" in own else 0
+        n_slots = len(own["outputs"]) // max(len(problem.truths), 1) if "outputs" in own else 0
         return 0.0, n_slots + 1.0
     return (0.0, np.inf) if name == "numbers" else (-np.inf, np.inf)
 
 
 def _audit_memory(problem: Problem, memory: dict[str, np.ndarray]) -> None:
     """Check remembered outputs against their examples, and largest costs against the oracle."""
-    if not {"labels", "counts", "numbers"} <= memory.keys() or problem.truths.dtype == object:
+    if not {"outputs", "counts", "numbers"} <= memory.keys() or problem.truths.dtype == object:
         return
     data, n_cells = problem.view.data, len(problem.truths)
-    n_slots = len(memory["labels"]) // max(n_cells, 1)
+    n_slots = len(memory["outputs"]) // max(n_cells, 1)
     for slot in range(n_slots):
         users = np.flatnonzero(memory["counts"] > slot)
         in_use = np.repeat(memory["counts"] > slot, problem.sizes)
-        cells = memory["labels"][slot * n_cells : (slot + 1) * n_cells][in_use]
+        cells = memory["outputs"][slot * n_cells : (slot + 1) * n_cells][in_use]
         if len(users) and not are_outputs(data, users, cells).all():
             raise ValueError("its search remembers an output that its example does not have")
     known = np.flatnonzero(memory["numbers"] > 0.0)
