@@ -1,4 +1,4 @@
-"""Generic functions: one implementation a type, the same choice compiled and uncompiled."""
+"""Generic functions: one implementation per type, the same choice compiled and uncompiled."""
 
 from __future__ import annotations
 

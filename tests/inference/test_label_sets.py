@@ -191,7 +191,7 @@ def test_a_time_limit_leaves_the_best_found_with_a_bound():
 
 
 def test_threads_of_others_are_taken_as_they_are():
-    # One pool a process, of the size that was asked for first.
+    # One pool per process, of the size that was asked for first.
     highspy.Highs.resetGlobalScheduler(True)
     other = highspy.Highs()
     for name, value in (("output_flag", False), ("threads", 2)):

@@ -307,7 +307,7 @@ def test_beasleys_hundred_variables(data_dir):
         pytest.skip(f"{path} is missing")
     table = np.loadtxt(path, skiprows=1)
     first, second = table[:, :2].T.astype(int) - 1
-    # The file asks for the minimum of x'Qx, Q symmetric with one entry a pair.
+    # The file asks for the minimum of x'Qx, Q symmetric with one entry per pair.
     unary, weight = np.zeros(100), -table[:, 2]
     loops = first == second
     unary[first[loops]] = weight[loops]
@@ -425,7 +425,7 @@ def test_label_graph_lists_each_edge_at_both_ends(rng):
         ([], [], [], "unary is empty"),
         ([0.0, np.nan], [], [], r"unary\[1\] is NaN"),
         ([0.0, np.inf], [], [], r"unary\[1\] is \+inf"),
-        ([0.0, 1.0], [(0, 1)], [], r"pair has shape \(0,\); expected \(1,\), one number an edge"),
+        ([0.0, 1.0], [(0, 1)], [], r"pair has shape \(0,\); expected \(1,\), one number per edge"),
         ([0.0, 1.0], [(0, 1)], [-np.inf], r"pair\[0\] is -inf; expected a finite number"),
         ([0.0, 1.0], [(0, 2)], [1.0], r"edges\[0\] is \(0, 2\)"),
         ([1e305, 1.0], [(0, 1)], [1.0], "unary and pair go up to 1e\\+305"),
@@ -449,7 +449,7 @@ def test_all_labels_forbidden(face):
         ([(0, 2)], [1.0], 0, 1, r"arcs\[0\] is \[0, 2\]"),
         ([(0, 1)], [-1.0], 0, 1, r"capacity\[0\] is -1.0"),
         ([(0, 1)], [np.inf], 0, 1, r"capacity\[0\] is inf"),
-        ([(0, 1)], [], 0, 1, "one an arc"),
+        ([(0, 1)], [], 0, 1, "one per arc"),
         ([(0, 1)], [1.0], 0, 0, "both 0"),
         ([(0, 1)], [1.0], 0, 2, "sink is 2"),
     ],

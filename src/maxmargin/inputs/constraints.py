@@ -161,7 +161,7 @@ def training_barriers(
     breach = find_breach(read.codes, offsets, classes, *barriers)
     if breach is not None:
         raise ValueError(
-            f"Y[{breach.sequence}][{breach.position}]: the constraints forbid the true labels: "
+            f"y[{breach.sequence}][{breach.position}]: the constraints forbid the true labels: "
             f"{breach.what}."
         )
     return barriers, steps
@@ -228,8 +228,8 @@ def _allowed_mask(entry: Any, i: int, offsets: np.ndarray, code: dict[Any, int])
     else:
         if isinstance(entry, (str, dict)) or not hasattr(entry, "__len__"):
             raise TypeError(
-                f"allowed[{i}] must be None, a boolean array or a list with an entry a position, "
-                f"got {entry!r}."
+                f"allowed[{i}] must be None, a boolean array or a list with one entry per "
+                f"position, got {entry!r}."
             )
         if len(entry) != shape[0]:
             raise ValueError(

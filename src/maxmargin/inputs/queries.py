@@ -1,4 +1,4 @@
-"""Queries and their documents: a list of arrays, one a query, or rows with the query of each."""
+"""Queries and their documents: a list of arrays, one per query, or rows with the query of each."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def read_queries(
     """
     if is_list_of_queries(X):
         if qid is not None:
-            raise ValueError("qid is for rows in one matrix; X is a list, an element a query.")
+            raise ValueError(
+                "qid is for rows in one matrix; X is a list with one element per query."
+            )
         stack = stack_arrays(list(X), n_features, allow_nan=allow_nan)
         everyone = np.arange(int(stack.offsets[-1]))
         return Queries(stack.matrix, everyone, stack.offsets, True, lambda q: f"X[{q}]")
@@ -96,7 +98,7 @@ def check_ids(qid: Any, n_rows: int) -> np.ndarray:
     ids = np.asarray(qid)
     if ids.shape != (n_rows,):
         raise ValueError(
-            f"qid must have one entry a row of X, shape ({n_rows},), got shape {ids.shape}."
+            f"qid must have one entry per row of X, shape ({n_rows},), got shape {ids.shape}."
         )
     return ids
 
@@ -118,26 +120,26 @@ def is_list_of_queries(X: Any) -> bool:
         return True
 
 
-def read_grades(Y: Any, queries: Queries) -> np.ndarray:
+def read_grades(y: Any, queries: Queries) -> np.ndarray:
     """Return the grade of each row, in the order of the caller; refuse what is no grade."""
     n_rows = len(queries.order)
     if queries.is_list:
-        given = list(Y) if hasattr(Y, "__len__") else Y
+        given = list(y) if hasattr(y, "__len__") else y
         if not isinstance(given, list) or len(given) != len(queries):
-            n = f"{len(given)}" if isinstance(given, list) else type(Y).__name__
+            n = f"{len(given)}" if isinstance(given, list) else type(y).__name__
             raise ValueError(
-                f"Y must have the grades of each of the {len(queries)} queries in X, got {n}."
+                f"y must have the grades of each of the {len(queries)} queries in X, got {n}."
             )
-        parts = [_numbers(part, f"Y[{q}]") for q, part in enumerate(given)]
+        parts = [_numbers(part, f"y[{q}]") for q, part in enumerate(given)]
         for q, (part, size) in enumerate(zip(parts, np.diff(queries.offsets), strict=True)):
             if part.shape != (size,):
                 raise ValueError(
-                    f"Y[{q}] must have a grade for each of the {size} rows of X[{q}], got shape "
+                    f"y[{q}] must have a grade for each of the {size} rows of X[{q}], got shape "
                     f"{part.shape}."
                 )
         grades = np.concatenate(parts)
     else:
-        grades = _numbers(Y, "y")
+        grades = _numbers(y, "y")
         if grades.shape != (n_rows,):
             raise ValueError(
                 f"y must have a grade for each of the {n_rows} rows of X, got shape {grades.shape}."
@@ -147,7 +149,7 @@ def read_grades(Y: Any, queries: Queries) -> np.ndarray:
         row = int(np.argmax(bad))
         if queries.is_list:
             q = int(np.searchsorted(queries.offsets, row, side="right")) - 1
-            where = f"Y[{q}][{row - queries.offsets[q]}]"
+            where = f"y[{q}][{row - queries.offsets[q]}]"
         else:
             where = f"y[{row}]"
         raise ValueError(f"{where} is {grades[row]:g}; expected a grade, a finite number >= 0.")

@@ -45,7 +45,7 @@ def read_labels(
             i, t = place(offsets, bad[0])
             names = labels.classes.tolist()
             raise ValueError(
-                f"fixed[{i}][{t}] is {names[known[bad[0]]]!r}, but Y[{i}][{t}] is "
+                f"fixed[{i}][{t}] is {names[known[bad[0]]]!r}, but y[{i}][{t}] is "
                 f"{names[codes[bad[0]]]!r}."
             )
     return SequenceLabels(labels, codes, known)
@@ -59,14 +59,14 @@ def read_fixed(fixed: Any, offsets: np.ndarray, labels: Labels) -> np.ndarray | 
 
 
 def flatten_labels(
-    Y: Any, offsets: np.ndarray, name: str = "Y", other: str = "X", optional: bool = False
+    y: Any, offsets: np.ndarray, name: str = "y", other: str = "X", optional: bool = False
 ) -> list[Any]:
     """Return the labels of all sequences in one list.
 
     Refuses a sequence that does not have one label per position. With `optional`, a sequence may be
     None, which means that all its labels are unknown.
     """
-    sequences = as_sequences(name, Y)
+    sequences = as_sequences(name, y)
     if len(sequences) != len(offsets) - 1:
         raise ValueError(
             f"{name} has {len(sequences)} sequences but {other} has {len(offsets) - 1}."
@@ -87,7 +87,7 @@ def flatten_labels(
 
 
 def learn_labels(flat: list[Any], offsets: np.ndarray, classes: Any = None) -> Labels:
-    """Return the labels there are: those named by `classes`, or the known ones of Y, sorted.
+    """Return the labels there are: those named by `classes`, or the known ones of y, sorted.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def learn_labels(flat: list[Any], offsets: np.ndarray, classes: Any = None) -> L
     """
     known = _known_positions(flat, {})
     if classes is None and not known:
-        raise ValueError("Y has no known label.")
-    name = naming("Y", offsets)
+        raise ValueError("y has no known label.")
+    name = naming("y", offsets)
     labels = Labels.learn([flat[k] for k in known], classes, lambda i: name(known[i]))
     if len(labels) < 2:
         raise ValueError(
@@ -107,7 +107,7 @@ def learn_labels(flat: list[Any], offsets: np.ndarray, classes: Any = None) -> L
     return labels
 
 
-def encode(flat: list[Any], offsets: np.ndarray, labels: Labels, name: str = "Y") -> np.ndarray:
+def encode(flat: list[Any], offsets: np.ndarray, labels: Labels, name: str = "y") -> np.ndarray:
     """Return labels as places in the classes, -1 where unknown (None, or -1 if that is no class).
 
     Examples

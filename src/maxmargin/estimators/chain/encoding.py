@@ -133,7 +133,7 @@ def _task(
     )
     weight = check_weights(request.sample_weight, len(stack.offsets) - 1)[pieces.sample]
     if not weight.any():
-        raise ValueError("Y has no known label in a sequence of positive weight.")
+        raise ValueError("y has no known label in a sequence of positive weight.")
     if before is None:
         n_labels = len(read.labels.classes)
         layout = chain_layout(stack.matrix.shape[1], n_labels, *options.blocks)

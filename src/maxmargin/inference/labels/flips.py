@@ -25,10 +25,10 @@ __all__ = [
     "local_search",
 ]
 
-# The walk of `local_search` ends after patience = _PATIENCE + _PATIENCE_A_LABEL * n_free steps
+# The walk of `local_search` ends after patience = _PATIENCE + _PATIENCE_PER_LABEL * n_free steps
 # without a better label set, and always after _MOST_PATIENCES * patience steps. A flipped label
 # rests for half as many steps as there are free labels, at most for _LONGEST_REST steps.
-_PATIENCE, _PATIENCE_A_LABEL = 20, 2
+_PATIENCE, _PATIENCE_PER_LABEL = 20, 2
 _MOST_PATIENCES = 20
 _LONGEST_REST = 12
 # A score counts as better only if it grows by this share of the largest field: a smaller difference
@@ -133,7 +133,7 @@ def local_search(unary, graph, pair, room, free, y):
         rests_until[free_labels[k]] = 0
     precision = _PRECISION * largest
     rest = min(_LONGEST_REST, n_free // 2)
-    patience = _PATIENCE + _PATIENCE_A_LABEL * n_free
+    patience = _PATIENCE + _PATIENCE_PER_LABEL * n_free
     score = label_score(unary, graph, pair, y)
     best_score = score
     _copy(y, best)

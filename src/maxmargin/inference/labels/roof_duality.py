@@ -457,7 +457,7 @@ def _check_weights(
         raise ValueError("unary is empty; expected the score of at least one label.")
     graph = label_graph(len(weights), edges)
     pairs = check_potential("pair", pair, 1)
-    check_shape("pair", pairs, (len(graph.edges),), "one number an edge")
+    check_shape("pair", pairs, (len(graph.edges),), "one number per edge")
     if (pairs == -np.inf).any():
         e = int(np.argmax(pairs == -np.inf))
         raise ValueError(f"pair[{e}] is -inf; expected a finite number, if need be a very low one.")
