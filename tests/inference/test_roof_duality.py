@@ -17,11 +17,12 @@ from scipy.sparse.csgraph import maximum_flow
 from maxmargin.inference import Exactness
 from maxmargin.inference.graph import maxflow
 from maxmargin.inference.graph.maxflow import min_cut
+from maxmargin.inference.labels import dominance, roof_duality
 from maxmargin.inference.labels import flips as label_search
-from maxmargin.inference.labels import roof_duality
 from maxmargin.inference.labels.flips import best_labels_bounded, bounded_room, local_search
 from maxmargin.inference.labels.graph import label_graph
-from maxmargin.inference.labels.roof_duality import bounded, relax, roof_dual, roof_room
+from maxmargin.inference.labels.relaxed import bounded, relax
+from maxmargin.inference.labels.roof_duality import roof_dual, roof_room
 
 # --- Instances
 
@@ -234,8 +235,8 @@ def test_room_of_the_graph_serves_again_and_again(rng):
 
 @pytest.fixture
 def uncompiled(monkeypatch):
-    """All kernels of the three modules as plain Python, down to the last one they call."""
-    for module in (maxflow, roof_duality, label_search):
+    """All kernels of these modules as plain Python, down to the last one they call."""
+    for module in (maxflow, dominance, roof_duality, label_search):
         for name, value in vars(module).copy().items():
             if numba.extending.is_jitted(value):
                 monkeypatch.setattr(module, name, value.py_func)
