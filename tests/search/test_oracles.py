@@ -36,9 +36,8 @@ from maxmargin.surrogates import (
     ProbLoss,
     SlackRescaling,
 )
+from maxmargin.testing.cloud_data import CloudCost, CloudData
 from maxmargin.testing.clouds import (
-    CloudCost,
-    CloudData,
     best_on_hull,
     best_psi,
     cloud_problem,
