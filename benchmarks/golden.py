@@ -238,7 +238,7 @@ def intervals(cases: list[Case], results: dict[str, dict[str, Any]]) -> dict[str
 
 
 def store(cases: list[Case], results: dict[str, dict[str, Any]]) -> None:
-    """Write the intervals, one problem a line."""
+    """Write the intervals, one problem per line."""
     lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in intervals(cases, results).items()]
     STORE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -30,7 +30,7 @@ class Recall(NamedTuple):
     truth_starts: Any  # (n_examples,) int64
     starts: Any  # (n_examples,) int64
     slot_sizes: Any  # (n_examples,) int64
-    labels: Any  # (n_slots * n_cells,), like truths
+    outputs: Any  # (n_slots * n_cells,), like truths
     counts: Any  # (n_examples,) int64: slots in use
     numbers: Any  # (n_examples,): one number per example; each search says what it means
     n_cells: int
@@ -70,7 +70,7 @@ def slot_sizes(data: Any) -> np.ndarray:
 
 def remembered(kept: Recall) -> dict[str, Any]:
     """Return the arrays of a memory by name; setting them to 0 forgets everything."""
-    return {"labels": kept.labels, "counts": kept.counts, "numbers": kept.numbers}
+    return {"outputs": kept.outputs, "counts": kept.counts, "numbers": kept.numbers}
 
 
 @jitable
@@ -83,12 +83,12 @@ def remember(data: Any, kept: Any, i: int, outputs: Any, at: int) -> None:
         return
     start, last = kept.starts[i], kept.counts[i]
     for k in range(kept.counts[i]):
-        if is_same_output(data, i, outputs, at, kept.labels, k * kept.n_cells + start):
+        if is_same_output(data, i, outputs, at, kept.outputs, k * kept.n_cells + start):
             last = k
             break
     last = min(last, kept.n_slots - 1)
     for k in range(last, 0, -1):
         to = k * kept.n_cells + start
-        copy_output(data, i, kept.labels, to - kept.n_cells, kept.labels, to)
-    copy_output(data, i, outputs, at, kept.labels, start)
+        copy_output(data, i, kept.outputs, to - kept.n_cells, kept.outputs, to)
+    copy_output(data, i, outputs, at, kept.outputs, start)
     kept.counts[i] = max(kept.counts[i], last + 1)

@@ -241,23 +241,23 @@ def _memory(problem: Problem, arrays: Arrays) -> dict[str, np.ndarray]:
 def _limits(name: str, own: dict[str, np.ndarray], problem: Problem) -> tuple[float, float]:
     if name == "counts":
         n_cells = int(slot_sizes(problem.view.data).sum())
-        n_slots = len(own["labels"]) // max(n_cells, 1) if "labels" in own else 0
+        n_slots = len(own["outputs"]) // max(n_cells, 1) if "outputs" in own else 0
         return 0.0, n_slots + 1.0
     return (0.0, np.inf) if name == "numbers" else (-np.inf, np.inf)
 
 
 def _audit_memory(problem: Problem, memory: dict[str, np.ndarray]) -> None:
     """Check remembered outputs against their examples, and largest costs against the oracle."""
-    if not {"labels", "counts", "numbers"} <= memory.keys() or problem.truths.dtype == object:
+    if not {"outputs", "counts", "numbers"} <= memory.keys() or problem.truths.dtype == object:
         return
     data, sizes = problem.view.data, slot_sizes(problem.view.data)
     starts, n_cells = np.cumsum(sizes) - sizes, int(sizes.sum())
-    n_slots = len(memory["labels"]) // max(n_cells, 1)
+    n_slots = len(memory["outputs"]) // max(n_cells, 1)
     for slot in range(n_slots):
         users = np.flatnonzero(memory["counts"] > slot)
         at = slot * n_cells + starts[users]
-        lengths = told_lengths(data, users, memory["labels"], at, sizes[users])
-        cells = memory["labels"][cells_of(at, lengths)]
+        lengths = told_lengths(data, users, memory["outputs"], at, sizes[users])
+        cells = memory["outputs"][cells_of(at, lengths)]
         if len(users) and not are_outputs(data, users, cells, lengths).all():
             raise ValueError("its search remembers an output that its example does not have")
     known = np.flatnonzero(memory["numbers"] > 0.0)
