@@ -39,7 +39,10 @@ _is_loaded = False
 
 
 def load_compiler() -> Any:
-    """Import numba, tell it of all functions that compiled code may call, and return it."""
+    """Import numba, tell it of all functions that compiled code may call, and return it.
+
+    Where the package is installed, numba itself calls this before it compiles for the first time.
+    """
     global _is_loaded
     import numba
 
