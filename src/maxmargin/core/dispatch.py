@@ -28,20 +28,13 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from numba.core.errors import TypingError
-from numba.extending import overload
-
-from maxmargin.core.cache import add_source
-
-_PACKAGE = __name__.partition(".")[0]
+from maxmargin.core.compile import overloads
 
 T = TypeVar("T", bound=type)
 
 #: The families of each type that has any, and the types of each family.
 _FAMILIES: dict[type, tuple[type, ...]] = {}
 _MEMBERS: dict[type, list[type]] = {}
-#: What was registered for each type or family: types that join a family later need it.
-_WRITTEN: dict[type, list[Callable]] = {}
 
 
 def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = False) -> Callable:
@@ -72,14 +65,15 @@ def generic(declaration: Callable, n_dispatch: int = 1, has_default: bool = Fals
         kinds = tuple(getattr(kind, "instance_class", None) for kind in types[:n_dispatch])
         implementation = _find(table, kinds) or fallback
         if implementation is None:
+            from numba.core.errors import TypingError
+
             pairs = zip(kinds, types, strict=False)
             raise TypingError(missing(getattr(kind, "__name__", str(t)) for kind, t in pairs))
         return implementation
 
     call.implementations = table  # type: ignore[attr-defined]
-    call.n_dispatch = n_dispatch  # type: ignore[attr-defined]
-    # These functions are never called from C: compiling no wrapper for C saves time.
-    overload(call, jit_options={"error_model": "numpy", "no_cfunc_wrapper": True})(choose)
+    call.default, call.n_dispatch = fallback, n_dispatch  # type: ignore[attr-defined]
+    overloads(call)(choose)
     return call
 
 
@@ -105,8 +99,8 @@ def _find(table: dict[tuple[Any, ...], Callable], kinds: tuple[Any, ...]) -> Cal
 def belongs(*families: type) -> Callable[[T], T]:
     """Make the decorated type a member of families, whose implementations then serve it.
 
-    A type joins where it is defined: compiled code is kept on disk under a stamp of the files of
-    its types, and which implementation a type gets must follow from these files.
+    A type joins where it is defined, so that which implementation it gets does not depend on what
+    else was imported.
 
     Examples
     --------
@@ -130,8 +124,6 @@ def belongs(*families: type) -> Callable[[T], T]:
         _FAMILIES[cls] = families
         for family in families:
             _MEMBERS.setdefault(family, []).append(cls)
-            for implementation in _WRITTEN.get(family, ()):
-                add_source(cls, implementation)
         return cls
 
     return join
@@ -152,14 +144,6 @@ def implements(function: Callable, *kinds: type) -> Callable[[Callable], Callabl
                 f"{function.__name__!r} is chosen by {n_dispatch} types, got {len(kinds)}."
             )
         function.implementations[kinds] = implementation  # type: ignore[attr-defined]
-        # This code is compiled only for signatures that have all these types, so it is enough to
-        # add its source to those types that are not ours. If a user's source were added to a type
-        # of ours, the stamp of everything compiled for that type would depend on it.
-        foreign = [kind for kind in kinds if kind.__module__.partition(".")[0] != _PACKAGE]
-        for kind in foreign or kinds:
-            _WRITTEN.setdefault(kind, []).append(implementation)
-            for member in (kind, *_MEMBERS.get(kind, ())):
-                add_source(member, implementation)
         return implementation
 
     return register
@@ -187,6 +171,11 @@ def has(function: Callable, *kinds: type) -> bool:
     Defaults do not count.
     """
     return _find(function.implementations, kinds) is not None  # type: ignore[attr-defined]
+
+
+def families(cls: type) -> tuple[type, ...]:
+    """Return the families of a type, in the order in which it names them."""
+    return _FAMILIES.get(cls, ())
 
 
 def second_types(function: Callable, kind: type) -> list[type]:

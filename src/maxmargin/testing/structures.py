@@ -7,7 +7,6 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from maxmargin.core.contract import (
     add_difference,
@@ -327,6 +326,8 @@ def _check_prediction(case: _Case, rng: np.random.Generator) -> None:
 
 
 def _check_compiled(data: Any, cost: Any, n_examples: int, rng: np.random.Generator) -> None:
+    from numba.core.errors import NumbaError
+
     solver = BlockFrankWolfe()
     point = rng.normal(size=int(n_weights(data)))
     found = []

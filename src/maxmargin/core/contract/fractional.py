@@ -16,9 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import overload
-
-from maxmargin.core.compile import jitable
+from maxmargin.core.compile import jitable, overloads
 
 
 def most_cells(n_parts: int) -> int:
@@ -169,15 +167,14 @@ def _spread_array(outputs: Any, at: int, scale: float, counts: Any, entry: int, 
 
 
 # The arrays of theta have different types, so compiled code cannot loop over them: it recurses.
-_OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 
 
-@overload(difference_product, jit_options=_OPTIONS)
+@overloads(difference_product)
 def _compiled_difference_product(theta, outputs, at):
     return lambda theta, outputs, at: _product_from(theta, outputs, at, 0, 0)
 
 
-@overload(_product_from, jit_options=_OPTIONS)
+@overloads(_product_from)
 def _compiled_product_from(theta, outputs, at, entry, first):
     if len(theta) == 0:
         return lambda theta, outputs, at, entry, first: 0.0
@@ -189,12 +186,12 @@ def _compiled_product_from(theta, outputs, at, entry, first):
     return go_on
 
 
-@overload(spread_difference, jit_options=_OPTIONS)
+@overloads(spread_difference)
 def _compiled_spread_difference(outputs, at, scale, mu):
     return lambda outputs, at, scale, mu: _spread_from(outputs, at, scale, mu, 0, 0)
 
 
-@overload(_spread_from, jit_options=_OPTIONS)
+@overloads(_spread_from)
 def _compiled_spread_from(outputs, at, scale, mu, entry, first):
     if len(mu) == 0:
         return lambda outputs, at, scale, mu, entry, first: None

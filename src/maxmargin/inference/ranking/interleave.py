@@ -13,9 +13,9 @@ that scores as much as a positive stands below it, unless the cost makes a diffe
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
 from maxmargin.core.compile import kernel
+from maxmargin.core.dispatch import generic, implements
 from maxmargin.inference.ranking.by_score import sort_values
 from maxmargin.inference.ranking.general import place_general
 from maxmargin.inference.ranking.monotone import place_monotone
@@ -89,14 +89,11 @@ def ranking_cost(rule, positives_above, P, room):
     return cost_of_places(rule, room.ids, P, N)
 
 
-_PLACE = {MonotoneRule: place_monotone, TopRule: place_top, GeneralRule: place_general}
-
-
+@generic
 def place_negatives(rule, cost_scale, negatives, P, room, places):
     """Write the best place of every negative, and count the negatives per place in room.at."""
-    _PLACE[type(rule)](rule, cost_scale, negatives, P, room, places)
 
 
-@overload(place_negatives, jit_options={"error_model": "numpy", "no_cfunc_wrapper": True})
-def _overload_place_negatives(rule, cost_scale, negatives, P, room, places):
-    return _PLACE.get(getattr(rule, "instance_class", None))
+implements(place_negatives, MonotoneRule)(place_monotone)
+implements(place_negatives, TopRule)(place_top)
+implements(place_negatives, GeneralRule)(place_general)
