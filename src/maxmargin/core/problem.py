@@ -30,6 +30,7 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
+from maxmargin.core.modes import choose_mode
 from maxmargin.core.precision import Precision, measure
 from maxmargin.core.workers import Workers, cut, small_chunk
 
@@ -133,6 +134,8 @@ class Problem:
         h; if it is not convex, P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
+    mode : {"typed", "erased", "python"} or None, how passes run; None for the default
+        of `maxmargin.core.modes`
     regularizer : object for whose type `times_metric` is implemented; it defines |w|^2
     """
 
@@ -150,6 +153,7 @@ class Problem:
         is_linear: bool = True,
         n_jobs: int = 1,
         compile: bool = True,
+        mode: str | None = None,
         regularizer: Any = EUCLIDEAN,
     ) -> None:
         if not (np.isfinite(lam) and lam > 0):
@@ -166,10 +170,15 @@ class Problem:
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
         self.regularizer = regularizer
-        self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
         self._calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
         self.truths = truths(data)
+        parts = dict(zip(View._fields[:4], self.view, strict=False))
+        #: How passes run, and why they are not erased if they are not.
+        self.mode, self.why_not_erased = choose_mode(
+            mode if compile else "python", parts, self.truths.dtype
+        )
+        self.is_compiled = self.mode != "python"
         if len(self.sizes) != n_examples or len(self.truths) != self.sizes.sum():
             raise ValueError(
                 f"The data have {len(self.sizes)} examples and {len(self.truths)} cells of true "
@@ -181,6 +190,7 @@ class Problem:
         self._desks: list[Desk] = []
         self._workers = Workers(self.n_jobs)
         self._known: dict[str, Any] = {}
+        self._boundary: Any = None
 
     def with_lam(self, lam: float) -> Problem:
         """Return the same problem with another `lam` (the data are shared)."""
@@ -191,7 +201,8 @@ class Problem:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without what belongs to this process: desks, threads and `watch`."""
-        return {**self.__dict__, "_calls": self.n_oracle_calls, "_desks": [], "watch": None}
+        own = {"_calls": self.n_oracle_calls, "_desks": [], "watch": None, "_boundary": None}
+        return {**self.__dict__, **own}
 
     def _measure(self) -> Precision:
         data, cost, surrogate, _, weight = self.view
@@ -246,7 +257,15 @@ class Problem:
 
     def bind(self, function: Callable) -> Callable:
         """Return a pass as this problem runs it: compiled, or unchanged if it runs as Python."""
-        return compiled(function) if self.is_compiled else function
+        if not self.is_compiled:
+            return function
+        if self.mode == "typed":
+            return compiled(function)
+        if self._boundary is None:
+            from maxmargin.core.erase import Boundary
+
+            self._boundary = Boundary(self)
+        return self._boundary.bind(function)
 
     def remember(self, function: Callable) -> Any:
         """Return function(data), computed once; functions are told apart by their names."""

@@ -1,0 +1,67 @@
+"""Which entries a pass or a search calls, found in its code before it is compiled or loaded."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Any
+
+from maxmargin.core.erase.entries import ENTRIES
+
+__all__ = ["used_entries"]
+
+
+def used_entries(function: Callable, *kinds: type) -> frozenset[Callable]:
+    """Return the generic functions with an entry that a function calls, directly or through others.
+
+    Other generic functions are followed into their implementations for `kinds`, such as the type of
+    a search. Too many may be found, where a name is in the code and not called; never too few,
+    because compiled code calls only what its names mean.
+
+    Examples
+    --------
+    >>> from maxmargin.core.problem import evaluate
+    >>> sorted(function.__name__ for function in used_entries(evaluate))
+    ['find', 'potentials']
+    """
+    found: set[Callable] = set()
+    seen: set[int] = set()
+    left: list[Any] = [function]
+    while left:
+        here = left.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
+        if here in ENTRIES and here is not function:
+            found.add(here)
+        elif hasattr(here, "implementations"):
+            table = here.implementations
+            left += [own for types, own in table.items() if set(types) & set(kinds)]
+            left.append(here.__wrapped__)
+        else:
+            left += _named(here)
+    return frozenset(found)
+
+
+def _named(function: Callable) -> Iterator[Any]:
+    """Yield the functions that the names in a function's code mean."""
+    plain = getattr(function, "py_func", function)
+    if not inspect.isfunction(plain):
+        return
+    known = dict(plain.__globals__)
+    if plain.__closure__:
+        for name, cell in zip(plain.__code__.co_freevars, plain.__closure__, strict=True):
+            known[name] = cell.cell_contents
+    for name in _names(plain.__code__):
+        value = known.get(name)
+        if callable(value) and not isinstance(value, type):
+            yield value
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    yield from code.co_freevars
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)

@@ -1,0 +1,88 @@
+"""Values as rows of 8-byte words, and what cannot be one."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+
+from maxmargin.core.erase.native import Address, is_packable
+
+__all__ = ["Packed", "flatten", "why_not_packable", "words_at"]
+
+_DOUBLE, _QUAD = struct.Struct("d"), struct.Struct("q")
+
+
+def flatten(value: Any, words: list[int]) -> Any:
+    """Append a value to a list of words; return a key, equal for values of the same numba type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = []
+    >>> key = flatten((2, 1.0, np.zeros((3, 4))), words)
+    >>> words[0], words[-2:], key == flatten((3, 2.0, np.ones((1, 1))), [])
+    (2, [3, 4], True)
+    """
+    if isinstance(value, tuple):
+        return type(value), tuple([flatten(item, words) for item in value])
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        words.append(value.__array_interface__["data"][0])
+        words.extend(value.shape)
+        if flags.c_contiguous:
+            return value.dtype, value.ndim, flags.writeable, flags.aligned
+        words.extend(value.strides)
+        return value.dtype, value.ndim, flags.writeable, flags.aligned, flags.f_contiguous
+    if isinstance(value, float | np.floating):
+        words.append(_QUAD.unpack(_DOUBLE.pack(value))[0])
+    else:
+        words.append(int(value))
+    return type(value)
+
+
+def words_at(words: np.ndarray) -> int:
+    """Return the address of an array of words."""
+    return words.__array_interface__["data"][0]
+
+
+class Packed:
+    """A packed value. Its address holds, and what it points to is there, while this object lives.
+
+    Attributes
+    ----------
+    value : the value
+    address : int
+    kind : numba type of the address
+    """
+
+    def __init__(self, value: Any) -> None:
+        words: list[int] = []
+        flatten(value, words)
+        self.value = value
+        self._words = np.array(words or [0], dtype=np.int64)
+        self.address = words_at(self._words)
+        self.kind = Address(numba.typeof(value))
+
+
+def why_not_packable(name: str, value: Any) -> str:
+    """Return which item of a NamedTuple cannot be packed, or "" if all can be."""
+    try:
+        kind = numba.typeof(value)
+    except (ValueError, TypeError) as error:
+        return f"numba has no type for {name}: {error}"
+    return _why_not(name, kind)
+
+
+def _why_not(name: str, kind: Any) -> str:
+    if isinstance(kind, types.BaseTuple):
+        fields = getattr(kind, "fields", range(len(kind.types)))
+        parts = (
+            _why_not(f"{name}.{field}", item)
+            for field, item in zip(fields, kind.types, strict=True)
+        )
+        return next(filter(None, parts), "")
+    return "" if is_packable(kind) else f"{name} is {kind}, not a number, an array or a tuple"
