@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from numba import types
@@ -65,7 +65,7 @@ class Entry:
         #: For whoever calls it from Python, by the key of the arguments: see `Pass`.
         self.known: dict[Any, Any] = {}
         self._codes: dict[Any, Any] = {}
-        self._dispatcher: Any = None
+        self._compiler: Any = None
 
     def symbol(self, arguments: Any) -> str:
         """Return the name of the code for packed arguments of these types, for use in a library."""
@@ -75,9 +75,10 @@ class Entry:
     def code(self, arguments: Any) -> Any:
         """Return the compiled code for packed arguments of these types."""
         if arguments not in self._codes:
-            if self._dispatcher is None:
-                self._dispatcher = native.entry_dispatcher(_runner(self.function))
-            self._codes[arguments] = native.compile_entry(self._dispatcher, arguments, self.result)
+            if self._compiler is None:
+                self._compiler = native.EntryCompiler(_runner(self.function))
+            counts = not (is_ours(self.function) and all(map(is_ours, classes_in(arguments))))
+            self._codes[arguments] = self._compiler.compile(arguments, self.result, counts)
         return self._codes[arguments]
 
     def address(self, arguments: Any) -> int:
@@ -143,6 +144,22 @@ def _runner(function: Callable) -> Callable:
     run.__name__, run.__qualname__ = function.__name__, function.__qualname__
     run.__module__ = function.__module__
     return run
+
+
+def is_ours(thing: Any) -> bool:
+    """Tell whether a class or function is defined in this package."""
+    return thing.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def classes_in(kind: Any) -> Iterator[type]:
+    """Yield the classes of all NamedTuples in a numba type."""
+    if isinstance(kind, Address):
+        yield from classes_in(kind.inner)
+    if isinstance(kind, types.BaseTuple):
+        if isinstance(kind, types.BaseNamedTuple):
+            yield kind.instance_class
+        for item in kind.types:
+            yield from classes_in(item)
 
 
 def described(kind: Any) -> str:

@@ -32,7 +32,7 @@ from numba.np.arrayobj import make_array, populate_array
 from maxmargin.core.cache import attach_cache
 from maxmargin.core.compile import compiled, jitable
 
-__all__ = ["Address", "caller", "compile_entry", "fetch", "fetched", "invoker", "word_at"]
+__all__ = ["Address", "EntryCompiler", "caller", "fetch", "fetched", "invoker", "word_at"]
 
 _WORD = ir.IntType(64)
 
@@ -306,30 +306,56 @@ def invoker(result: Any) -> Any:
 
 _OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 _LOCK = threading.RLock()
+_ALLOCATING = ("NRT_MemInfo_alloc", "NRT_Allocate", "NRT_MemInfo_new")
 
 
-def entry_dispatcher(run: Callable[..., Any]) -> Any:
-    """Return what compiles a function of one packed argument; its code is kept in the cache."""
-    dispatcher = numba.njit(**_OPTIONS)(run)
-    attach_cache(dispatcher, "entry")
-    return dispatcher
+class EntryCompiler:
+    """Compiles a function of one packed argument for types, or takes its code from the cache.
 
-
-def compile_entry(dispatcher: Any, arguments: Any, result: Any | None) -> Any:
-    """Return the code for the address of packed `arguments`, from the cache if it is there.
-
-    `result` is the type that the code returns; None leaves that to the function.
+    Fetched arrays own no memory, so counting references to them is wasted: it makes passes slower
+    by some percent, and compiling by a fifth. Code that allocates must count. So an entry of ours
+    is compiled without counting; if that fails, or if the code holds an allocation, then with
+    counting. Kernels always count, whoever calls them, because one and the same compiled kernel
+    serves all callers. Entries for users' types always count: what they call may be compiled with
+    plain numba, and would else be compiled without counting for its other callers too.
     """
-    kinds = (Address(arguments),)
-    sig = kinds if result is None else result(*kinds)
-    with _LOCK, global_compiler_lock:
-        context = dispatcher.targetctx
-        found = dispatcher._cache.load_overload(sig, context)
-        if found is None:
-            data = {"dispatcher": dispatcher, "args": kinds, "return_type": result}
-            with event.trigger_event("numba:compile", data=data):
-                found = dispatcher._compiler.compile(kinds, result)
-            dispatcher._cache.save_overload(sig, found)
+
+    def __init__(self, run: Callable[..., Any]) -> None:
+        self._bare = numba.njit(_nrt=False, **_OPTIONS)(run)
+        self._counted = numba.njit(_nrt=True, **_OPTIONS)(run)
+        attach_cache(self._bare, "entry without counting")
+        attach_cache(self._counted, "entry")
+
+    def compile(self, arguments: Any, result: Any | None, counts: bool) -> Any:
+        """Return the code for the address of packed `arguments`.
+
+        `result` is the type that the code returns; None leaves that to the function.
+        """
+        kinds = (Address(arguments),)
+        sig = kinds if result is None else result(*kinds)
+        choices = [self._counted] if counts else [self._bare, self._counted]
+        with _LOCK, global_compiler_lock:
+            for dispatcher in choices:
+                found = dispatcher._cache.load_overload(sig, dispatcher.targetctx)
+                if found is not None:
+                    return found
+            if not counts:
+                try:
+                    found = _compile(self._bare, kinds, result, sig)
+                except NumbaError:
+                    found = None  # it allocates, or it cannot be compiled: see what comes next
+            return found or _compile(self._counted, kinds, result, sig)
+
+
+def _compile(dispatcher: Any, kinds: Any, result: Any, sig: Any) -> Any:
+    data = {"dispatcher": dispatcher, "args": kinds, "return_type": result}
+    with event.trigger_event("numba:compile", data=data):
+        found = dispatcher._compiler.compile(kinds, result)
+    if not dispatcher.targetoptions["_nrt"]:
+        text = found.library.get_llvm_str()
+        if any(name in text for name in _ALLOCATING):
+            return None  # a kernel that it calls allocates, and what it returns must be counted
+    dispatcher._cache.save_overload(sig, found)
     return found
 
 

@@ -10,9 +10,13 @@ import numpy as np
 
 from maxmargin.core.erase.entries import pass_entry
 from maxmargin.core.erase.native import invoker
-from maxmargin.core.erase.words import flatten, words_at
+from maxmargin.core.erase.words import Lately, flatten, words_at
 
 __all__ = ["Pass"]
+
+
+def _nothing(value: Any) -> None:
+    """Return None: every argument is given as it is."""
 
 
 class Pass:
@@ -22,19 +26,27 @@ class Pass:
     ----------
     function : the pass, a function of NamedTuples, arrays and numbers
     stand_in : function of an argument; returns (value, words, key) of what stands for it, or None
+    keeps : what must live as long as the pass
     """
 
-    def __init__(self, function: Callable, stand_in: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, function: Callable, stand_in: Callable[[Any], Any] = _nothing, keeps: Any = ()
+    ) -> None:
+        self._keeps = keeps
         self._entry, self._stand_in = pass_entry(function), stand_in
+        self._lately = Lately()
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the pass."""
         words: list[int] = []
         keys = []
         for value in arguments:
-            other = self._stand_in(value) if isinstance(value, tuple) else None
-            if other is None:
+            if not isinstance(value, tuple):
                 keys.append(flatten(value, words))
+                continue
+            other = self._stand_in(value)
+            if other is None:
+                keys.append(self._lately.flatten(value, words))
             else:
                 words += other[1]
                 keys.append(other[2])

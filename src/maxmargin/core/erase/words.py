@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import weakref
 from typing import Any
 
 import numba
@@ -11,7 +12,7 @@ from numba import types
 
 from maxmargin.core.erase.native import Address, is_packable
 
-__all__ = ["Packed", "flatten", "why_not_packable", "words_at"]
+__all__ = ["Lately", "Packed", "flatten", "why_not_packable", "words_at"]
 
 _DOUBLE, _QUAD = struct.Struct("d"), struct.Struct("q")
 
@@ -27,8 +28,12 @@ def flatten(value: Any, words: list[int]) -> Any:
     >>> words[0], words[-2:], key == flatten((3, 2.0, np.ones((1, 1))), [])
     (2, [3, 4], True)
     """
+    kind = type(value)
+    if kind is int or kind is bool:
+        words.append(value)
+        return kind
     if isinstance(value, tuple):
-        return type(value), tuple([flatten(item, words) for item in value])
+        return kind, tuple([flatten(item, words) for item in value])
     if isinstance(value, np.ndarray):
         flags = value.flags
         words.append(value.__array_interface__["data"][0])
@@ -41,7 +46,37 @@ def flatten(value: Any, words: list[int]) -> Any:
         words.append(_QUAD.unpack(_DOUBLE.pack(value))[0])
     else:
         words.append(int(value))
-    return type(value)
+    return kind
+
+
+class Lately:
+    """The words and keys of tuples of arrays that were flattened lately.
+
+    A pass is called many times with the same tuples, and flattening them takes longer than the
+    call. The arrays are referred to weakly, so that none is kept alive here.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[list[Any], list[int], Any]] = {}
+
+    def flatten(self, value: tuple[Any, ...], words: list[int]) -> Any:
+        """Do as the function `flatten`."""
+        known = self._known.get(id(value))
+        if known is not None and len(known[0]) == len(value):
+            for ref, item in zip(known[0], value, strict=True):
+                if ref() is not item:
+                    break
+            else:
+                words += known[1]
+                return known[2]
+        own: list[int] = []
+        key = flatten(value, own)
+        words += own
+        if value and all(type(item) is np.ndarray for item in value):
+            if len(self._known) >= 8:
+                self._known.clear()
+            self._known[id(value)] = [weakref.ref(item) for item in value], own, key
+        return key
 
 
 def words_at(words: np.ndarray) -> int:
