@@ -82,7 +82,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
     predict_time_limit : float or None
         Where the pairs form no forest and there are more than 16 labels: None predicts by roof
         duality and a local search. A number asks HiGHS for the best set, with at most so many
-        seconds a row. With constraints HiGHS is asked in any case, and None sets it no limit.
+        seconds per row. With constraints HiGHS is asked in any case, and None sets it no limit.
     fit_intercept : bool
     classes : list or None
         All labels, in the order of `classes_`: the columns of y, or more labels than its sets have.

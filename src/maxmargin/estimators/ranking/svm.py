@@ -213,7 +213,7 @@ class RankingSVM(QueryInputs, BaseSVM):
         queries, scores = self._scored(self._question(X, **beside))
         places = np.empty(len(scores), dtype=np.int64)
         for q in range(len(queries)):
-            own = queries.rows(q)
+            own = queries.members(q)
             places[own[np.argsort(-scores[own], kind="stable")]] = np.arange(1, len(own) + 1)
         return queries.give_back(places)
 

@@ -1,11 +1,11 @@
 """The convex hull search: climb the hull of the points (h, g) to where a contour of psi touches it.
 
-Every query of tilt lam finds a corner of the hull. Let c be the best point known so far. The next
-tilt is the tilt of the contour of psi at c or, if a neighbour of c lies above the tangent of that
-contour, the tilt of the edge between the two. If the query finds no output above its line through
-c, the maximum of psi over the hull is known: it is at c, or on the edge. On the edge it is only a
-bound, not the psi of an output. finish.py then finds the exact maximum: by a profile, by the k best
-outputs at that tilt, or by branches of the outputs.
+Every query asks for the largest h + tilt * g, and finds a corner of the hull. Let c be the best
+point known so far. The next tilt is the tilt of the contour of psi at c or, if a neighbour of c
+lies above the tangent of that contour, the tilt of the edge between the two. If the query finds no
+output above its line through c, the maximum of psi over the hull is known: it is at c, or on the
+edge. On the edge it is only a bound, not the psi of an output. finish.py then finds the exact
+maximum: by a profile, by the k best outputs at that tilt, or by branches of the outputs.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ def _limit(
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
     room, core = desk.search_room, search.core
-    points, lines, labels, stride = room.points, room.lines, room.labels, room.stride
+    points, lines, found, stride = room.points, room.lines, room.found, room.stride
     chain, counts = room.ints[CHAIN], room.ints[COUNTS]
     kept = core.recall
     start = kept.starts[i]
     n_seeds = 1 + kept.counts[i]
     counts[:] = 0
     centre, other = -1, -1
-    lam, top, share, bound = 0.0, 0.0, 0.0, 0.0
+    tilt, top, share, bound = 0.0, 0.0, 0.0, 0.0
     is_written, is_best, is_uncut = False, False, False
     while True:
         # Take the next output: the true one, a remembered one, the one that the fallback wrote, or
@@ -101,31 +101,31 @@ def _find(search, problem, i, desk, outputs, at):
         score_scale, cost_scale = 1.0, 1.0
         is_first = False
         if new == 0:
-            copy_output(data, i, kept.truths, start, labels, 0)
+            copy_output(data, i, kept.truths, kept.truth_starts[i], found, 0)
         elif new < n_seeds:
-            copy_output(data, i, kept.labels, (new - 1) * kept.n_cells + start, labels, here)
+            copy_output(data, i, kept.outputs, (new - 1) * kept.n_cells + start, found, here)
         elif not is_written:
-            centre, other, lam = aim(surrogate, points, chain, counts[N_CHAIN])
+            centre, other, tilt = aim(surrogate, points, chain, counts[N_CHAIN])
             # A bound needs the largest cost. The first query for an example asks for it, and
             # kept.numbers remembers it.
-            is_first = kept.numbers[i] == 0.0 and counts[N_LINES] == 0 and lam < math.inf
+            is_first = kept.numbers[i] == 0.0 and counts[N_LINES] == 0 and tilt < math.inf
             is_first = is_first and not core.is_ratio
             if is_first:
-                lam = math.inf
+                tilt = math.inf
             elif is_uncut:
                 most = kept.numbers[i]
-                lam = contour_tilt(surrogate, 0.0, most) if most > 0.0 else 0.0
-            if lam == math.inf:
+                tilt = contour_tilt(surrogate, 0.0, most) if most > 0.0 else 0.0
+            if tilt == math.inf:
                 score_scale = 0.0
             else:
-                cost_scale = lam
+                cost_scale = tilt
             top = maximize_bounded(
-                data, cost, i, desk.theta, desk.room, score_scale, cost_scale, labels, here
+                data, cost, i, desk.theta, desk.room, score_scale, cost_scale, found, here
             )
             desk.calls[0] += 1
-        error = margin_error(data, i, desk.theta, labels, here)
-        h = error + shift(data, cost, i, labels, here)
-        g = output_cost(data, cost, i, labels, here)
+        error = margin_error(data, i, desk.theta, found, here)
+        h = error + shift(data, cost, i, found, here)
+        g = output_cost(data, cost, i, found, here)
         points[H, new] = h
         points[G, new] = g
         points[ERROR, new] = error
@@ -146,23 +146,23 @@ def _find(search, problem, i, desk, outputs, at):
             # the edge.
             centre, other = min(1, n_seeds - 1), (2 if n_seeds > 2 else -1)
         else:
-            # The query bounds all outputs by the line h + lam * g <= top.
+            # The query bounds all outputs by the line h + tilt * g <= top.
             value = score_scale * h + cost_scale * g
             scale = score_scale * abs(h) + cost_scale * abs(g)
             if top > value + ROUNDING * scale:
                 counts[IS_BOUNDED] = 1
             top = max(top, value)
-            lines[TILT, counts[N_LINES]] = lam
+            lines[TILT, counts[N_LINES]] = tilt
             lines[TOP, counts[N_LINES]] = top
             counts[N_LINES] += 1
-            if lam == math.inf:
+            if tilt == math.inf:
                 kept.numbers[i] = top
             h, g = points[H, centre], points[G, centre]
             scale += score_scale * abs(h) + cost_scale * abs(g)
             rise = value - (score_scale * h + cost_scale * g)
             is_done = (n_chain < 0 or rise <= ROUNDING * scale) and not is_first
             # If the only line so far is g <= top, it does not bound h: ask once more.
-            is_uncut = counts[IS_BOUNDED] == 1 and counts[N_LINES] == 1 and lam == math.inf
+            is_uncut = counts[IS_BOUNDED] == 1 and counts[N_LINES] == 1 and tilt == math.inf
             if (not is_done or is_uncut) and counts[N_LINES] < core.max_calls:
                 continue
 
@@ -196,10 +196,10 @@ def _find(search, problem, i, desk, outputs, at):
         # The ends of the edge come first. Point 0, the true output, need not be remembered.
         for slot in (best, other, centre):
             if slot > 0:
-                remember(data, kept, i, labels, slot * stride)
+                remember(data, kept, i, found, slot * stride)
     is_mixed = False
     if bound > 0.0 and share > 0.0:
-        is_mixed = mix(data, i, labels, centre * stride, labels, other * stride, share, outputs, at)
+        is_mixed = mix(data, i, found, centre * stride, found, other * stride, share, outputs, at)
     h, g, error = points[H, best], points[G, best], points[ERROR, best]
     if is_mixed:
         error = margin_error(data, i, desk.theta, outputs, at)
@@ -209,5 +209,5 @@ def _find(search, problem, i, desk, outputs, at):
     if value <= 0.0:
         best, value, slope, error = 0, 0.0, 0.0, 0.0
     if not is_mixed:
-        copy_output(data, i, labels, best * stride, outputs, at)
+        copy_output(data, i, found, best * stride, outputs, at)
     return value, slope, error, max(bound, value)
