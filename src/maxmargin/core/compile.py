@@ -28,7 +28,8 @@ OPTIONS: dict[Callable[..., Any], dict[str, Any]] = {}
 
 # Our functions are never called from C: compiling no wrapper for C saves time.
 _SHARED = {"error_model": "numpy", "no_cfunc_wrapper": True}
-_OPTIONS = {"nogil": True, **_SHARED}
+# _nrt: it counts references also where the entry that calls it does not (see core/erase/native.py).
+_OPTIONS = {"nogil": True, "_nrt": True, **_SHARED}
 # Not fastmath=True: that also promises that there are no NaN and no infinities, so the compiler may
 # remove tests for them.
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
