@@ -30,9 +30,12 @@ from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array, populate_array
 
 from maxmargin.core.cache import attach_cache
-from maxmargin.core.compile import compiled, jitable
+from maxmargin.core.compile import compiled, jitable, load_compiler
 
 __all__ = ["Address", "EntryCompiler", "caller", "fetch", "fetched", "invoker", "word_at"]
+
+# Entries are compiled by dispatchers of their own: numba must know all functions before the first.
+load_compiler()
 
 _WORD = ir.IntType(64)
 
