@@ -57,8 +57,11 @@ def when_compiling(action: Callable[[], Any]) -> Callable[[], None]:
     Examples
     --------
     >>> from maxmargin.core.compile import load_compiler, when_compiling
-    >>> call_off = when_compiling(lambda: print("numba is here"))
-    >>> call_off()  # or nothing, if it was there already
+    >>> told = []
+    >>> call_off = when_compiling(lambda: told.append("here"))
+    >>> numba, _ = load_compiler(), load_compiler()
+    >>> told
+    ['here']
     """
     with _LOCK:
         if _is_loaded:
@@ -98,8 +101,19 @@ class Kernel:
     py_func : the function itself, which runs as Python
     fastmath : bool
 
-    All other attributes are those of numba's dispatcher.
+    Of numba's dispatcher it has the attributes in `_SHOWN`. There are no others: to ask whether it
+    has one must not load the compiler.
     """
+
+    _SHOWN = (
+        "_cache",
+        "inspect_llvm",
+        "inspect_types",
+        "overloads",
+        "signatures",
+        "stats",
+        "targetoptions",
+    )
 
     def __init__(self, function: Callable[..., Any], fastmath: bool) -> None:
         functools.update_wrapper(self, function)
@@ -119,8 +133,8 @@ class Kernel:
         return self._dispatcher._numba_type_
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name not in self._SHOWN:
+            raise AttributeError(f"the kernel {self.__name__!r} has no attribute {name!r}")
         return getattr(self._dispatcher, name)
 
     def __reduce__(self) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.core.compile import kernel
-from maxmargin.core.dispatch import generic, implements
+from maxmargin.core.contract import generic, implements
 from maxmargin.inference.ranking.by_score import sort_values
 from maxmargin.inference.ranking.general import place_general
 from maxmargin.inference.ranking.monotone import place_monotone
