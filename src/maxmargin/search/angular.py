@@ -328,7 +328,7 @@ def _find(search, problem, i, desk, outputs, at):
 
     bound = max(bound, left)
     if place < 0:
-        copy_output(data, i, kept.truths, start, outputs, at)
+        copy_output(data, i, kept.truths, kept.truth_starts[i], outputs, at)
     else:
         copy_output(data, i, found, place * size, outputs, at)
         if kept.is_warm:

@@ -34,6 +34,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from maxmargin.core.compile import jitable
+from maxmargin.core.contract import CostOfPlaces, belongs
 from maxmargin.inference._inline import inlined
 
 __all__ = [
@@ -67,6 +68,7 @@ MOST_RANKS = 1 << 20
 _LIKE_KERNELS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 
 
+@belongs(CostOfPlaces)
 class MonotoneRule(NamedTuple):
     """A QS-suitable cost, one whose D_j(i) does not fall as j grows.
 
@@ -96,6 +98,7 @@ class MonotoneRule(NamedTuple):
         return MonotoneRule, tuple(self)
 
 
+@belongs(CostOfPlaces)
 class TopRule(NamedTuple):
     """A cost of the first k places. Attributes as of `MonotoneRule`; ideal ends at k."""
 
@@ -105,6 +108,7 @@ class TopRule(NamedTuple):
     ideal: npt.NDArray[np.float64]
 
 
+@belongs(CostOfPlaces)
 class GeneralRule(NamedTuple):
     """A user's D that is not monotone in j, given by its address, as in `MonotoneRule`."""
 

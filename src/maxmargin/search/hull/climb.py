@@ -72,7 +72,7 @@ def _find(search, problem, i, desk, outputs, at):
     n_seeds = 1 + kept.counts[i]
     for new in range(n_seeds):
         if new == 0:
-            copy_output(data, i, kept.truths, kept.starts[i], found, 0)
+            copy_output(data, i, kept.truths, kept.truth_starts[i], found, 0)
         else:
             slot = (new - 1) * kept.n_cells + kept.starts[i]
             copy_output(data, i, kept.outputs, slot, found, new * room.stride)

@@ -102,7 +102,7 @@ def _memory(search):
 @implements(find, BisectingSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, kept, found = problem.data, problem.cost, search.recall, desk.search_room
-    copy_output(data, i, kept.truths, kept.starts[i], outputs, at)
+    copy_output(data, i, kept.truths, kept.truth_starts[i], outputs, at)
     best, best_slope, best_error = 0.0, 0.0, 0.0
     bound = math.inf
     is_bounded = False  # whether the oracle is not exact: its bound exceeds the output it found

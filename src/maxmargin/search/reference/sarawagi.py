@@ -108,7 +108,7 @@ def _memory(search):
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate, kept = problem.data, problem.cost, problem.surrogate, search.recall
     found = desk.search_room.found
-    size, start = output_size(data, i), kept.starts[i]
+    size, start = output_size(data, i), kept.truth_starts[i]
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     copy_output(data, i, kept.truths, start, outputs, at)
     best, best_slope, best_error = 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Chains: a label a position, scored by the position's features and by neighbouring labels."""
+"""Chains: one label per position, scored by the features there and by neighbouring labels."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def chain_layout(
         Whether w has this block: a weight per label, per pair of neighbouring labels, per first
         label and per last label of a sequence.
     """
-    rows = [n_columns, bool(bias), bool(transitions) * n_labels, bool(start), bool(end)]
-    return ChainLayout(int(n_columns), int(n_labels), *np.cumsum(rows).tolist())
+    heights = [n_columns, bool(bias), bool(transitions) * n_labels, bool(start), bool(end)]
+    return ChainLayout(int(n_columns), int(n_labels), *np.cumsum(heights).tolist())
 
 
 class ChainData(NamedTuple):
@@ -127,8 +127,8 @@ def chain_data(
     steps = np.diff(offsets)
     if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != X.shape[0] or (steps < 1).any():
         raise ValueError(
-            f"offsets must rise from 0 to {X.shape[0]}, the number of rows of X; a sequence has a "
-            f"position at least."
+            f"offsets must rise from 0 to {X.shape[0]}, the number of rows of X; a sequence has at "
+            "least one position."
         )
     if X.shape[1] != layout.n_columns:
         raise ValueError(f"X has {X.shape[1]} columns but the layout {layout.n_columns}.")
@@ -175,7 +175,9 @@ def _truths(data):
 
 
 @implements(are_outputs, ChainData)
-def _are_labellings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def _are_labellings(
+    data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
     """Tell which labellings have known labels and break no barrier."""
     sizes = np.diff(data.offsets)[examples]
     n_labels = data.layout.n_labels

@@ -1,4 +1,4 @@
-"""Label sets, made and checked; and a tree of edges learnt from them."""
+"""Label sets made from what a caller has, checked; and a tree of edges learnt from them."""
 
 from __future__ import annotations
 

@@ -84,11 +84,13 @@ def ranking_data(
     """
     first, sizes, n_relevant = (np.asarray(array) for array in (first, sizes, n_relevant))
     if not len(first) == len(sizes) == len(n_relevant):
-        raise ValueError("first, sizes and n_relevant must have one entry an example each.")
+        raise ValueError("first, sizes and n_relevant must have one entry per example.")
     if len(first) and not ((first >= 0).all() and (first + sizes <= X.shape[0]).all()):
         raise ValueError(f"Examples must be made of the {X.shape[0]} rows of X.")
     if not ((sizes >= 1).all() and (n_relevant >= 0).all() and (n_relevant <= sizes).all()):
-        raise ValueError("Examples must have at least one sample, and no more relevant ones.")
+        raise ValueError(
+            "Examples must have at least one sample, and no more relevant samples than samples."
+        )
     return RankingData(
         as_features(X),
         frozen(first, np.int64),
@@ -122,7 +124,9 @@ def _truths(data):
 
 
 @implements(are_outputs, RankingData)
-def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def _are_rankings(
+    data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
     """Tell which cells describe an interleaving of relevant and other samples."""
     answers, at = np.zeros(len(examples), dtype=bool), 0
     for k, i in enumerate(examples):
