@@ -21,8 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: If a file was changed after this moment, this process may run its older version.
 STARTED = time.time()
-#: The functions that compiled code calls as `overloads` chooses, with what chooses; and options of
-#: the functions that are compiled with options of their own.
+#: The functions that compiled code calls as `overloads` chooses, with what chooses; and those that
+#: are `jitable`, with options of their own.
 CHOOSERS: dict[Callable[..., Any], Callable[..., Any]] = {}
 OPTIONS: dict[Callable[..., Any], dict[str, Any]] = {}
 
@@ -40,7 +40,10 @@ _is_loaded = False
 
 
 def load_compiler() -> Any:
-    """Import numba, tell it of all functions that compiled code may call, and return it."""
+    """Import numba, tell it of all functions that compiled code may call, and return it.
+
+    Where the package is installed, numba itself calls this before it compiles for the first time.
+    """
     global _is_loaded
     import numba
 
@@ -205,8 +208,7 @@ def jitable(function: F, **options: Any) -> F:
 
         register_jitable(**_SHARED, **options)(function)
 
-    if options:
-        OPTIONS[function] = options
+    OPTIONS[function] = options
     when_compiling(register)
     return function
 
