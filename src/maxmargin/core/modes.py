@@ -23,8 +23,8 @@ DEFAULT = "typed"
 def choose_mode(mode: str | None, parts: dict[str, Any], cells: Any) -> tuple[str, str]:
     """Return the mode that a problem runs in, and why it is not "erased" ("" if it is).
 
-    Objects run as Python in every mode. NamedTuples that cannot be packed run typed; but if the
-    argument `mode` is "erased", TypeError says which item cannot be packed.
+    Where "erased" is the default and does not fit, NamedTuples run typed and objects as Python. If
+    the argument `mode` is "erased", TypeError says instead why it does not fit.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ def choose_mode(mode: str | None, parts: dict[str, Any], cells: Any) -> tuple[st
     asked = mode or os.environ.get("MAXMARGIN_MODE") or DEFAULT
     if asked not in MODES:
         raise ValueError(f"mode must be one of {list(MODES)}, got {asked!r}.")
-    objects = [name for name, part in parts.items() if not isinstance(part, tuple)]
     if asked == "python":
         return "python", "it runs as Python"
-    if objects:
-        return "python", f"{objects[0]} is an object, not a NamedTuple of arrays"
-    if asked == "typed":
-        return "typed", "it runs typed"
-    from maxmargin.core.erase import why_not_erased
+    objects = [name for name, part in parts.items() if not isinstance(part, tuple)]
+    reason = "it runs typed"
+    if asked == "erased":
+        from maxmargin.core.erase import why_not_erased
 
-    reason = why_not_erased(parts, cells)
-    if reason and mode == "erased":
-        raise TypeError(f"This problem cannot run in the mode 'erased': {reason}.")
-    return ("typed", reason) if reason else ("erased", "")
+        reason = why_not_erased(parts, cells)
+        if reason and mode == "erased":
+            raise TypeError(f"This problem cannot run in the mode 'erased': {reason}.")
+        if not reason:
+            return "erased", ""
+    return ("python" if objects else "typed"), reason

@@ -90,7 +90,8 @@ def best_outputs(
     judge = free if cost is None else cost
     mode, _ = choose_mode(mode, {"data": data, "free": free, "cost": judge}, cells)
     largest, chunks = int(sizes.max(initial=1)), cut(n_examples, small_chunk(sizes))
-    with Workers(1 if mode == "python" else n_jobs) as workers:
+    is_object = not all(isinstance(part, tuple) for part in (data, free, judge))
+    with Workers(1 if mode == "python" or is_object else n_jobs) as workers:
         rooms = [
             (*workspace(data), np.zeros(largest, dtype=cells))
             for _ in range(workers.n_workers(len(chunks)))

@@ -216,6 +216,11 @@ class Problem:
         return self._known["capabilities"]
 
     @property
+    def calls_python(self) -> bool:
+        """Whether passes run as Python, or call data or cost that do."""
+        return not (self.is_compiled and all(isinstance(part, tuple) for part in self.view[:2]))
+
+    @property
     def objective(self) -> str:
         """Which P this is: "relaxed" if outputs are those of a relaxation, else "integral"."""
         return "relaxed" if "relaxed" in self.capabilities else "integral"
@@ -307,13 +312,13 @@ class Problem:
 
     @property
     def stride(self) -> int:
-        """How many examples one compiled call may visit; 1 if passes run as Python.
+        """How many examples one compiled call may visit; 1 if it calls Python.
 
         Estimated from the sizes of arrays alone. The work per position is the number of its scores
         times the number of its features (to compute the scores), plus the square of the number of
         scores (to compare labels with labels).
         """
-        if not self.is_compiled:
+        if self.calls_python:
             return 1
         if "stride" not in self._known:
             cells = max(int(self.sizes.max(initial=1)), 1)
@@ -339,7 +344,7 @@ class Problem:
         ``pieces`` are the chunks; None takes those of `chunks`. They must not depend on n_jobs.
         """
         pieces = list(self.chunks()) if pieces is None else pieces
-        workers = self._workers if self.is_compiled else Workers(1)
+        workers = Workers(1) if self.calls_python else self._workers
         self.desk(workers.n_workers(len(pieces)) - 1)  # make all desks now, before threads start
         return workers.share(
             len(pieces), lambda k, worker: work(*pieces[k], self.desk(worker)), self.pause

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from maxmargin.core.erase.boundary import Boundary, bind_prediction
 from maxmargin.core.erase.passes import Pass
-from maxmargin.core.erase.priced import Priced, why_not_erased
+from maxmargin.core.erase.priced import Priced, entries_of, why_not_erased
 
-__all__ = ["Boundary", "Pass", "Priced", "bind_prediction", "why_not_erased"]
+__all__ = ["Boundary", "Pass", "Priced", "bind_prediction", "entries_of", "why_not_erased"]

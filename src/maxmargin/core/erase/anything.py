@@ -13,6 +13,7 @@ from maxmargin.core.contract import (
     add_difference,
     add_few,
     add_listed,
+    add_parts,
     constrained,
     difference_potentials,
     few_scores,
@@ -27,6 +28,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_length,
     output_size,
+    parts,
     potentials,
     profile,
     profile_output,
@@ -78,6 +80,7 @@ _margin_error_entry = ENTRIES[margin_error].call
 _add_difference_entry = ENTRIES[add_difference].call
 _difference_potentials_entry = ENTRIES[difference_potentials].call
 _output_length_entry, _OUTPUT_LENGTH = ENTRIES[output_length].call, ENTRIES[output_length].place
+_parts_entry, _add_parts_entry = ENTRIES[parts].call, ENTRIES[add_parts].call
 _mix_entry, _MIX = ENTRIES[mix].call, ENTRIES[mix].place
 _maximize_entry = ENTRIES[maximize].call
 _bounded_entry, _BOUNDED = ENTRIES[maximize_bounded].call, ENTRIES[maximize_bounded].place
@@ -127,6 +130,16 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
     _difference_potentials_entry(
         data.table, data.cell, (data.address, i, outputs, at, spare, theta.address)
     )
+
+
+@implements(parts, AnyData)
+def _parts(data, i, outputs, at, scale, mu):
+    _parts_entry(data.table, data.cell, (data.address, i, outputs, at, scale, mu.address))
+
+
+@implements(add_parts, AnyData)
+def _add_parts(data, i, mu, scale, w):
+    _add_parts_entry(data.table, data.cell, (data.address, i, mu.address, scale, w))
 
 
 @implements(mix, AnyData)

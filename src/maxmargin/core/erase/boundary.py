@@ -27,7 +27,7 @@ from maxmargin.core.erase.entries import ENTRIES
 from maxmargin.core.erase.passes import Pass
 from maxmargin.core.erase.priced import Priced
 from maxmargin.core.erase.uses import used_entries
-from maxmargin.core.erase.words import Packed, flatten, words_at
+from maxmargin.core.erase.words import Handle, Packed, flatten, words_at
 
 __all__ = ["Boundary", "bind_prediction"]
 
@@ -37,7 +37,7 @@ class Boundary:
 
     Parameters
     ----------
-    problem : Problem, whose view consists of NamedTuples
+    problem : Problem for which `why_not_erased` finds no reason
     """
 
     def __init__(self, problem: Any) -> None:
@@ -72,7 +72,7 @@ class Boundary:
             if find in used:
                 used |= self._put_find()
             self._priced.put(used)
-            self._bound[function] = Pass(function, self._stand_in)
+            self._bound[function] = Pass(function, self._stand_in, self._priced.raised)
         return self._bound[function]
 
     def _put_find(self) -> frozenset[Callable]:
@@ -97,7 +97,9 @@ class Boundary:
         with self._lock:
             if id(desk) in self._desks:
                 return self._desks[id(desk)]
-            theta, room, difference = map(Packed, (desk.theta, desk.room, desk.theta_difference))
+            keep = self._priced.keep
+            theta, room = keep("theta", desk.theta), keep("room", desk.room)
+            difference = keep("theta", desk.theta_difference)
             seen = desk._replace(
                 theta=AnyTheta(theta.address),
                 room=AnyRoom(room.address),
@@ -122,10 +124,10 @@ class _Maker:
 
     def __init__(self, priced: Priced) -> None:
         self.priced = priced
-        self.kept: list[Packed] = []
+        self.kept: list[Packed | Handle] = []
 
     def keep(self, make: Callable, *arguments: Any) -> AnyRoom:
-        packed = Packed(make(*self.priced.raw, *arguments))
+        packed = self.priced.keep("room", make(*self.priced.raw, *arguments))
         self.priced.own[make] = packed.kind.inner
         self.kept.append(packed)
         return AnyRoom(packed.address)
@@ -161,7 +163,7 @@ def bind_prediction(
     priced.put(used - {output_cost})
     if cost is not None:
         judge.put(used & {output_cost})
-    kept = [(Packed(theta), Packed(room), y) for theta, room, y in rooms]
+    kept = [(priced.keep("theta", theta), priced.keep("room", room), y) for theta, room, y in rooms]
     erased = [(AnyTheta(theta.address), AnyRoom(room.address), y) for theta, room, y in kept]
-    run = Pass(function, keeps=(priced, judge, kept))
+    run = Pass(function, raised=priced.raised, keeps=(priced, judge, kept))
     return run, (priced.data, priced.cost, judge.cost), erased

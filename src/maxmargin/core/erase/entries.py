@@ -218,6 +218,8 @@ _DECLARED: dict[Any, tuple[Any, tuple[str, ...]]] = {
     contract.add_difference: (types.none, ("w",)),
     contract.difference_potentials: (types.none, ("spare",)),
     contract.output_length: (types.int64, ()),
+    contract.parts: (types.none, ()),
+    contract.add_parts: (types.none, ("w",)),
     contract.mix: (types.boolean, ("outputs",)),
     contract.maximize: (types.none, ("outputs",)),
     contract.maximize_bounded: (types.float64, ("outputs",)),

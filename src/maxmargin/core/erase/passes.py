@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from maxmargin.core.erase.callbacks import CallbackError
 from maxmargin.core.erase.entries import pass_entry
 from maxmargin.core.erase.invoke import invoker
 from maxmargin.core.erase.words import Lately, flatten, words_at
@@ -26,13 +27,18 @@ class Pass:
     ----------
     function : the pass, a function of NamedTuples, arrays and numbers
     stand_in : function of an argument; returns (value, words, key) of what stands for it, or None
+    raised : list of what callbacks have raised, see `maxmargin.core.erase.callbacks`
     keeps : what must live as long as the pass
     """
 
     def __init__(
-        self, function: Callable, stand_in: Callable[[Any], Any] = _nothing, keeps: Any = ()
+        self,
+        function: Callable,
+        stand_in: Callable[[Any], Any] = _nothing,
+        raised: list[BaseException] | None = None,
+        keeps: Any = (),
     ) -> None:
-        self._keeps = keeps
+        self._raised, self._keeps = raised, keeps
         self._entry, self._stand_in = pass_entry(function), stand_in
         self._lately = Lately()
 
@@ -55,7 +61,12 @@ class Pass:
         if key not in known:
             known[key] = self._find(arguments)
         packed = np.array(words, dtype=np.int64)
-        return known[key](words_at(packed))
+        try:
+            return known[key](words_at(packed))
+        except CallbackError:
+            if not self._raised:
+                raise
+        raise self._raised.pop()
 
     def _find(self, arguments: tuple[Any, ...]) -> Callable[[int], Any]:
         given = [self._stand_in(value) if isinstance(value, tuple) else None for value in arguments]

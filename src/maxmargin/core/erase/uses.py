@@ -9,7 +9,7 @@ from typing import Any
 
 from maxmargin.core.erase.entries import ENTRIES
 
-__all__ = ["used_entries"]
+__all__ = ["used_entries", "used_functions"]
 
 
 def used_entries(function: Callable, *kinds: type) -> frozenset[Callable]:
@@ -25,6 +25,11 @@ def used_entries(function: Callable, *kinds: type) -> frozenset[Callable]:
     >>> sorted(function.__name__ for function in used_entries(evaluate))
     ['find', 'potentials']
     """
+    return frozenset(each for each in used_functions(function, *kinds) if each in ENTRIES)
+
+
+def used_functions(function: Callable, *kinds: type) -> frozenset[Callable]:
+    """Return the generic functions that a function calls; see `used_entries`."""
     found: set[Callable] = set()
     seen: set[int] = set()
     left: list[Any] = [function]
@@ -33,9 +38,10 @@ def used_entries(function: Callable, *kinds: type) -> frozenset[Callable]:
         if id(here) in seen:
             continue
         seen.add(id(here))
-        if here in ENTRIES and here is not function:
+        if hasattr(here, "implementations"):
             found.add(here)
-        elif hasattr(here, "implementations"):
+            if here in ENTRIES:
+                continue
             table = here.implementations
             left += [own for types, own in table.items() if set(types) & set(kinds)]
             left.append(here.__wrapped__)

@@ -12,7 +12,7 @@ from numba import types
 
 from maxmargin.core.erase.native import Address, is_packable
 
-__all__ = ["Lately", "Packed", "flatten", "why_not_packable", "words_at"]
+__all__ = ["Handle", "Lately", "Packed", "flatten", "pack", "why_not_packable", "words_at"]
 
 _DOUBLE, _QUAD = struct.Struct("d"), struct.Struct("q")
 
@@ -101,6 +101,21 @@ class Packed:
         self._words = np.array(words or [0], dtype=np.int64)
         self.address = words_at(self._words)
         self.kind = Address(numba.typeof(value))
+
+
+class Handle:
+    """An object that compiled code hands back to Python: its address leads to nothing else."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self._words = np.zeros(1, dtype=np.int64)
+        self.address = words_at(self._words)
+        self.kind = Address(types.none)
+
+
+def pack(name: str, value: Any) -> Packed | Handle:
+    """Return a value packed; an object that cannot be packed as a handle."""
+    return Handle(value) if why_not_packable(name, value) else Packed(value)
 
 
 def why_not_packable(name: str, value: Any) -> str:
