@@ -17,6 +17,7 @@ from maxmargin.costs import COSTS, Hamming, ZeroOne
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import SOLVERS, BlockFrankWolfe, Perceptron, Progress, Solver, run
 from maxmargin.solvers.blocks.bcfw import BlockState
+from maxmargin.solvers.needs import check_fit_together
 from maxmargin.structures import (
     STRUCTURES,
     OwnCost,
@@ -30,7 +31,6 @@ from maxmargin.surrogates import SURROGATES, MarginRescaling
 from maxmargin.testing import check_oracles, check_solver, optimum, tiny_problem
 from maxmargin.testing.exact import all_planes
 from maxmargin.testing.tiny import Agreement, fitting_costs
-from maxmargin.training.settings import check_fit_together
 from tests.helpers import structure_fits
 
 DIRECT = Direct(1.0, 1.0)

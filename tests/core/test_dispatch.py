@@ -1,4 +1,4 @@
-"""Generic functions: one implementation a type, the same choice compiled and uncompiled."""
+"""Generic functions: one implementation per type, the same choice compiled and uncompiled."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ import pytest
 from numba.core.errors import TypingError
 from numba.extending import register_jitable
 
+from maxmargin.core import cache
 from maxmargin.core import contract as g
 from maxmargin.core.compile import compiled
-from maxmargin.core.contract import generic_on_two, generic_with_default, has, implements
+from maxmargin.core.contract import (
+    belongs,
+    generic_on_two,
+    generic_on_two_with_default,
+    generic_with_default,
+    has,
+    implements,
+)
+from maxmargin.core.dispatch import second_types
 
 
 class Metres(NamedTuple):
@@ -196,3 +205,193 @@ def test_what_is_missing_is_named_when_compiling():
 
 def test_generic_functions_keep_name_and_contract():
     assert length.__name__ == "length" and length.__doc__ == "Return a length in metres."
+
+
+# -- families --------------------------------------------------------------------------------------
+
+
+class Metals:
+    """A family."""
+
+
+class Heavy:
+    """Another."""
+
+
+class Shapes:
+    """A family of second arguments."""
+
+
+@generic_on_two_with_default
+def weigh(a, b):
+    """Return a number that tells which implementation was chosen."""
+    return 0.0
+
+
+@implements(weigh, Metals, Shapes)
+def _family_family(a, b):
+    return 1.0 + 0.0 * a.x
+
+
+@belongs(Metals)
+class Iron(NamedTuple):
+    x: float
+
+
+@belongs(Heavy, Metals)
+class Lead(NamedTuple):
+    x: float
+
+
+class Wood(NamedTuple):
+    x: float
+
+
+@belongs(Shapes)
+class Ball(NamedTuple):
+    x: float
+
+
+@belongs(Shapes)
+class Cube(NamedTuple):
+    x: float
+
+
+class Cloud(NamedTuple):
+    x: float
+
+
+@implements(weigh, Metals, Cube)
+def _family_type(a, b):
+    return 2.0
+
+
+@implements(weigh, Iron, Shapes)
+def _type_family(a, b):
+    return 3.0
+
+
+@implements(weigh, Iron, Ball)
+def _type_type(a, b):
+    return 4.0
+
+
+@implements(weigh, Heavy, Cube)
+def _first_family(a, b):
+    return 5.0
+
+
+@register_jitable
+def call_weigh(a, b):
+    return weigh(a, b)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (Iron, Ball, 4.0),  # both types
+        (Iron, Cube, 3.0),  # (type, family) comes before (family, type)
+        (Lead, Cube, 5.0),  # of two families the one that is named first
+        (Lead, Ball, 1.0),  # both families
+        (Wood, Ball, 0.0),  # in no family: the default
+        (Iron, Cloud, 0.0),
+        (Lead, Cloud, 0.0),
+    ],
+)
+def test_a_type_comes_before_its_families(first, second, expected):
+    a, b = first(1.0), second(1.0)
+    assert call_weigh(a, b) == expected
+    assert compiled(call_weigh)(a, b) == expected
+    assert has(weigh, first, second) == (expected > 0.0)
+
+
+def test_the_types_that_a_family_brings_are_named():
+    assert second_types(weigh, Lead) == [Ball, Cube]
+    assert second_types(weigh, Wood) == []
+    assert second_types(add, Metres) == [Feet]
+
+
+def test_a_type_joins_where_it_is_defined():
+    with pytest.raises(TypeError, match="Wood must join its families where it is defined"):
+        belongs(Metals)(Wood)
+    assert not has(weigh, Wood, Ball)
+
+
+def test_the_number_of_types_is_checked():
+    with pytest.raises(TypeError, match="'weigh' is chosen by 2 types, got 1"):
+        implements(weigh, Iron)(lambda a, b: 0.0)
+    with pytest.raises(TypeError, match="'length' is chosen by 1 types, got 2"):
+        implements(length, Iron, Ball)(lambda data, i: 0.0)
+
+
+def _from(module, function):
+    """Return a copy of a function that another module would have written."""
+
+    def copy(a, b):
+        return function(a, b)
+
+    copy.__module__ = module
+    return copy
+
+
+def test_sources_of_a_family_reach_its_types_whenever_they_join(monkeypatch):
+    monkeypatch.setattr(cache, "_ADDED", {})
+
+    @generic_on_two
+    def mass(a, b):
+        """Return anything."""
+
+    class Kin:
+        pass
+
+    implements(mass, Kin, Cloud)(_from("early", _type_type))
+
+    @belongs(Kin)
+    class Late(NamedTuple):
+        x: float
+
+    implements(mass, Kin, Cloud)(_from("later", _type_type))
+    for kind in (Late, Cloud):
+        assert {"early", "later"} <= cache._ADDED[kind]
+
+
+def test_a_users_source_stays_with_the_users_types(monkeypatch):
+    """What is compiled for our types alone must not depend on a user's file."""
+    monkeypatch.setattr(cache, "_ADDED", {})
+
+    @generic_on_two
+    def mass(a, b):
+        """Return anything."""
+
+    class Ours:
+        pass
+
+    Ours.__module__ = "maxmargin.structures"
+
+    @belongs(Ours)
+    class OurData(NamedTuple):
+        x: float
+
+    OurData.__module__ = "maxmargin.structures"
+
+    class Theirs:
+        pass
+
+    @belongs(Theirs)
+    class TheirCost(NamedTuple):
+        x: float
+
+    implements(mass, Ours, Theirs)(_from("user", _type_type))
+    assert cache._ADDED[TheirCost] == {"user"}
+    assert OurData not in cache._ADDED
+    # For types of ours alone the choice depends on the user's file, and so does the stamp.
+    implements(length, Ours)(_length_in_user)
+    assert cache._ADDED[OurData] == {"user"}
+    del length.implementations[(Ours,)]
+
+
+def _length_in_user(data, i):
+    return 0.0
+
+
+_length_in_user.__module__ = "user"

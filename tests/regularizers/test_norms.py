@@ -151,5 +151,5 @@ def test_sgd_approaches_the_optimum_of_a_diagonal_norm():
 
 
 def test_solvers_that_multiply_features_refuse_another_norm():
-    with pytest.raises(ValueError, match=r"SDCA needs the Euclidean norm, and .* is a Weighted"):
+    with pytest.raises(ValueError, match=r"SDCA needs the Euclidean norm, which .* Weighted"):
         run(stretched_problem(), SOLVERS["sdca"](), rng=np.random.default_rng(0))

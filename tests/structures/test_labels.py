@@ -40,8 +40,8 @@ from maxmargin.structures import (
 )
 from maxmargin.structures.labels.program import Part
 from maxmargin.structures.labels.relaxed import edge_twice, share_of, side_size
+from maxmargin.structures.user.boxes import Box
 from maxmargin.structures.user.compiled import check_cost_fits
-from maxmargin.structures.user.data import Box
 from maxmargin.surrogates import MarginRescaling, MicroF1, SlackRescaling
 from maxmargin.testing import all_outputs, optimum
 from maxmargin.testing.outputs import ENUMERATORS
@@ -764,7 +764,7 @@ def test_kinds_of_label_sets():
         ([["a", "b"]], {}, TypeError, "Y must hold the numbers 1, 0 and -1, got dtype"),
         ([1, 0], {}, ValueError, r"Y must be a matrix of 1 rows.*got shape \(2,\)"),
         ([[1], [0]], {}, ValueError, "Y must be a matrix of 1 rows"),
-        ([[]], {}, ValueError, "a column a label"),
+        ([[]], {}, ValueError, "one column per label"),
         ([[1, 0]], {"inference": "guess"}, ValueError, "inference must be one of independent, tr"),
         ([[1, 0]], {"edges": [(0, 1)]}, ValueError, "edges has 1 pairs, but inference='independ"),
         ([[1, 0]], {"edges": [(0, 2)], "inference": "tree"}, ValueError, r"edges\[0\] is \(0, 2\)"),

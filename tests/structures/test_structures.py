@@ -25,8 +25,8 @@ from maxmargin.structures import (
     chain_layout,
     multiclass_data,
 )
+from maxmargin.structures.user.boxes import Box, same
 from maxmargin.structures.user.compiled import check_cost_fits, check_data
-from maxmargin.structures.user.data import Box, same
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing import all_outputs, check_solver, check_structure, optimum
 from maxmargin.testing import structures as structure_checks

@@ -2,8 +2,9 @@
 
 numba's own cache compares only the file of the cached function. Our functions are compiled
 together with what they call: other kernels, and the implementations that a NamedTuple type
-selects, ours or a user's. So every entry here carries a stamp of all that source, and is ignored
-when the stamp differs.
+selects, ours or a user's. So every entry here carries a stamp of the files of all these functions,
+of the values they froze and of the implementations chosen (see sources.py), and is ignored when
+the stamp differs. An edit in one structure leaves the entries of the others as they are.
 
 There is no index file. An entry is one file whose name holds a hash of the signature and of the
 compiler's settings, and whose first line is the stamp. Hence nothing of a user's package is read
@@ -16,28 +17,29 @@ caches is taken; if that is not safe either, nothing is read or written.
 
 What cannot be traced is compiled without the cache: functions and types entered at a prompt, types
 defined in a script's ``__main__`` or within a function, arguments other than numbers, strings,
-arrays, random generators and tuples of them, and source edited since this process started.
+arrays, random generators and tuples of them, and what was edited, or set to something else, since
+this process started.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import glob
 import hashlib
 import os
 import pickle
 import sys
 import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import types
 
+from maxmargin.core.compile import listen
+from maxmargin.core.sources import Compiled, Sources, UntraceableError, sources
 from maxmargin.core.trust import (
     UntrustedError,
     open_trusted,
@@ -48,8 +50,10 @@ from maxmargin.core.trust import (
 
 # These names are private to numba. If they move, `attach_cache` warns and nothing is cached.
 try:
+    from llvmlite.binding import address_of_symbol
     from numba.core import caching
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
+    from numba.core.runtime import rtsys
     from numba.core.serialize import dumps
     from numba.core.sigutils import normalize_signature
 
@@ -59,46 +63,10 @@ try:
 except (ImportError, AttributeError):
     CompileResultCacheImpl = FunctionCache = InTreeCacheLocator = object
 
-__all__ = ["add_source", "attach_cache"]
+__all__ = ["attach_cache", "describe"]
 
-_PACKAGE = Path(__file__).resolve().parents[__name__.count(".") - 1]
-# Files and folders above all compiled code in the layers of the package. Lower layers do not import
-# them, so their source is never part of code compiled in lower layers, and is left out of stamps.
-# All other folders and modules are stamped, new ones too. (Kernels in these files are stamped as
-# those of users: with all loaded modules of their package.)
-_ABOVE = (
-    "__init__.py", "__main__.py", "cli", "datasets", "estimators", "inputs", "io", "look",
-    "metrics", "persistence", "plots", "tags", "testing", "training",
-)  # fmt: skip
 _BESIDE = "__pycache__"
-_ADDED: dict[type, set[str]] = {}
-# If a file was changed after this moment, this process may run its older version: its hash then
-# tells nothing about the code that runs.
-_STARTED = time.time()
 _WARNED = threading.Event()
-
-
-def add_source(cls: type, function: Callable[..., Any]) -> None:
-    """Tell the cache that code compiled for `cls` is also written in the file of `function`.
-
-    Needed once for each implementation registered for a NamedTuple type, since it may live in
-    another package than the type.
-
-    Examples
-    --------
-    >>> from typing import NamedTuple
-    >>> from maxmargin.core.cache import add_source
-    >>> class Points(NamedTuple):
-    ...     x: float
-    >>> def norm(points):
-    ...     return abs(points.x)
-    >>> add_source(Points, norm)
-    """
-    _ADDED.setdefault(cls, set()).add(function.__module__)
-
-
-class _UntraceableError(Exception):
-    """The source of something in the signature cannot be found or trusted."""
 
 
 class _Locator(InTreeCacheLocator):  # type: ignore[misc]
@@ -150,16 +118,17 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
         self._options = options
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
         try:
-            path, stamp = self._entry(sig, target_context.codegen())
+            path, found = self._entry(sig, target_context.codegen())
+            stamp = _first_line(found)
             with open_trusted(path) as file:
                 if file.readline() != stamp:
                     return None
                 # Only root and the current user can have written the file.
-                payload = pickle.load(file)  # noqa: S301
+                symbols, payload = pickle.load(file)  # noqa: S301
+            _prepare(target_context, symbols)
             result = self._impl.rebuild(target_context, payload)
-        except (_UntraceableError, OSError):  # OSError: not there yet
+        except (UntraceableError, OSError):  # OSError: not there yet
             return None
         except UntrustedError as error:
             return _warn_once("trusted", error)
@@ -170,9 +139,13 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             if self._impl.check_cachable(data):
-                path, stamp = self._entry(sig, data.codegen)
-                write_trusted(path, stamp + dumps(self._impl.reduce(data)))
-        except (_UntraceableError, OSError):  # OSError: a full disk, a folder made read-only
+                path, found = self._entry(sig, data.codegen)
+                unseen = _COMPILED.beside(found)
+                if unseen:
+                    raise LookupError(f"code of {unseen[0]} was compiled, but named nowhere")
+                content = _symbols(data.library), self._impl.reduce(data)
+                write_trusted(path, _first_line(found) + dumps(content))
+        except (UntraceableError, OSError):  # OSError: a full disk, a folder made read-only
             pass
         except UntrustedError as error:
             _warn_once("trusted", error)
@@ -187,19 +160,23 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
     def _base(self) -> str:
         return os.path.join(self._cache_path, self._impl.filename_base)
 
-    def _entry(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
-        """Return the file of a signature and the first line it must have."""
+    def _entry(self, sig: Any, codegen: Any) -> tuple[str, Sources]:
+        """Return the file of a signature, and what its code is made of."""
         arguments, return_type = _arguments(sig)
         classes: set[type] = set()
-        described = [_describe(t, classes) for t in arguments]
+        described = [describe(t, classes) for t in arguments]
         if return_type is not None:
-            described.append(_describe(return_type, classes))
+            described.append(describe(return_type, classes))
         config = numba.config
         settings = (bool(config.BOUNDSCHECK), str(config.OPT), bool(config.DEBUGINFO_DEFAULT))
         # machine is the rest of numba's key: the processor, the function's bytecode and closure.
         machine = self._index_key(None, codegen)[1:]
         key = _digest(repr((described, settings, self._options, machine)))[:24]
-        return f"{self._base}.{key}.nbc", _stamp(self._py_func.__module__, classes)
+        return f"{self._base}.{key}.nbc", sources(self._py_func, classes)
+
+
+_COMPILED = Compiled()
+listen(_COMPILED.on_start, _COMPILED.on_end)
 
 
 def attach_cache(dispatcher: Any, options: str) -> None:
@@ -223,6 +200,26 @@ def attach_cache(dispatcher: Any, options: str) -> None:
         _warn_once("opened", error)
 
 
+def _symbols(library: Any) -> list[str]:
+    """Return the names of what compiled code takes from elsewhere."""
+    module = library._final_module
+    names = (
+        item.name for item in (*module.functions, *module.global_variables) if item.is_declaration
+    )
+    return [name for name in names if not name.startswith("llvm.")]
+
+
+def _prepare(target_context: Any, symbols: list[str]) -> None:
+    """Make the symbols known that code from the cache needs: to miss one ends the process.
+
+    To load all that numba knows takes half as long as importing numba, and is needed to compile.
+    The code itself mostly needs no more than the functions that count references.
+    """
+    rtsys.initialize(target_context)
+    if not all(map(address_of_symbol, symbols)):
+        target_context.refresh()
+
+
 def _warn_once(verb: str, error: Exception) -> None:
     if not _WARNED.is_set():
         _WARNED.set()
@@ -239,29 +236,29 @@ _SCALARS = (types.Number, types.Boolean, types.NoneType, types.UnicodeType, type
 _LEAVES = (*_SCALARS, types.NumPyRandomGeneratorType)
 
 
-def _describe(t: Any, classes: set[type]) -> str:
+def describe(t: Any, classes: set[type]) -> str:
     """Return a text that identifies a numba type; add all NamedTuple classes in it to `classes`."""
     if isinstance(t, types.BaseTuple):
-        inner = ", ".join(_describe(item, classes) for item in t.types)
+        inner = ", ".join(describe(item, classes) for item in t.types)
         if not isinstance(t, types.BaseNamedTuple):
             return f"({inner},)"
         cls = t.instance_class
         if cls.__module__ == "__main__" or _lookup(cls) is not cls:
-            raise _UntraceableError(f"{cls!r} cannot be imported by its name")
+            raise UntraceableError(f"{cls!r} cannot be imported by its name")
         classes.add(cls)
         return f"{cls.__module__}:{cls.__qualname__}{cls._fields}({inner})"
     if isinstance(t, types.Optional):
-        return f"optional({_describe(t.type, classes)})"
+        return f"optional({describe(t.type, classes)})"
     if isinstance(getattr(t, "inner", None), types.Type):  # an address, see core/erase
-        return f"{type(t).__name__}({_describe(t.inner, classes)})"
+        return f"{type(t).__name__}({describe(t.inner, classes)})"
     if type(t) is types.Array:
-        _describe(t.dtype, classes)  # raises for records and the like
+        describe(t.dtype, classes)  # raises for records and the like
         return str(t.name)
     if isinstance(t, types.Omitted) and isinstance(t.value, (int, float, str, type(None))):
         return f"omitted({t.value!r})"
     if isinstance(t, _LEAVES):
         return str(t.name)
-    raise _UntraceableError(f"{t} is not followed")
+    raise UntraceableError(f"{t} is not followed")
 
 
 def _lookup(cls: type) -> Any:
@@ -271,56 +268,8 @@ def _lookup(cls: type) -> Any:
     return found
 
 
-def _stamp(module: str, classes: set[type]) -> bytes:
-    """Return one line: a hash of all source that code of `module`, compiled for `classes`, may use.
-
-    It covers the names of files without their folders, so an installation can be moved together
-    with its cache.
-    """
-    roots = {module}.union(*({cls.__module__} | _ADDED.get(cls, set()) for cls in classes))
-    files = set(_kernel_files())
-    for root in roots:
-        file = getattr(sys.modules.get(root), "__file__", None)
-        if file is None:
-            raise _UntraceableError(f"module {root} has no file")
-        if os.path.realpath(file) not in files:
-            files.update(map(os.path.realpath, _files_around(root, file)))
-    lines = []
-    for file in files:
-        status = os.stat(file)
-        if status.st_mtime > _STARTED:
-            raise _UntraceableError(f"{file} was edited since this process started")
-        lines.append(f"{os.path.basename(file)} {_hash_file(file, status.st_mtime_ns)}")
-    return _digest("\n".join([numba.__version__, *sorted(lines)])).encode() + b"\n"
-
-
-@functools.cache
-def _kernel_files() -> tuple[str, ...]:
-    files = sorted(_PACKAGE.rglob("*.py"))
-    return tuple(str(path) for path in files if path.relative_to(_PACKAGE).parts[0] not in _ABOVE)
-
-
-def _files_around(root: str, file: str) -> Iterator[str]:
-    """Yield the file of a module that is not among `_kernel_files`, and of modules it may call.
-
-    These are all loaded modules of its package or, if it is in no package, those in its folder. The
-    script being run is left out: it changes often, and `add_source` reports its implementations.
-    """
-    yield file
-    top, folder = root.partition(".")[0], os.path.dirname(file)
-    is_package = hasattr(sys.modules.get(top), "__path__")
-    for name, module in list(sys.modules.items()):
-        first, dot, _ = name.partition(".")
-        if first != top if is_package else dot or name == "__main__":
-            continue
-        other = getattr(module, "__file__", None) or ""
-        if other.endswith(".py") and (is_package or os.path.dirname(other) == folder):
-            yield other
-
-
-@functools.cache
-def _hash_file(path: str, mtime_ns: int) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+def _first_line(found: Sources) -> bytes:
+    return f"{_digest(numba.__version__ + found.stamp())}\n".encode()
 
 
 def _digest(text: str) -> str:

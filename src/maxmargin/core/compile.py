@@ -1,23 +1,30 @@
 """Compilation of kernels and solver passes: plain functions in, compiled ones out.
 
+numba is imported when something is compiled for the first time, not before. Until then, what numba
+must know of (functions that compiled code may call) waits in a list, in the order in which it came.
 Compiled code is kept on disk, see `maxmargin.core.cache`.
 """
 
 from __future__ import annotations
 
 import functools
+import os
+import threading
+import time
 from collections.abc import Callable
 from inspect import isfunction
 from typing import Any, TypeVar, overload
 
-import numba
-from numba.extending import register_jitable
-
-from maxmargin.core.cache import attach_cache
-
-__all__ = ["compiled", "jitable", "kernel"]
+__all__ = ["compiled", "jitable", "kernel", "load_compiler", "overloads", "when_compiling"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: If a file was changed after this moment, this process may run its older version.
+STARTED = time.time()
+#: The functions that compiled code calls as `overloads` chooses, with what chooses; and options of
+#: the functions that are compiled with options of their own.
+CHOOSERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+OPTIONS: dict[Callable[..., Any], dict[str, Any]] = {}
 
 # Our functions are never called from C: compiling no wrapper for C saves time.
 _SHARED = {"error_model": "numpy", "no_cfunc_wrapper": True}
@@ -26,6 +33,98 @@ _OPTIONS = {"nogil": True, "_nrt": True, **_SHARED}
 # Not fastmath=True: that also promises that there are no NaN and no infinities, so the compiler may
 # remove tests for them.
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+
+_LOCK = threading.RLock()
+_WAITING: list[Callable[[], Any]] = []
+_is_loaded = False
+
+
+def load_compiler() -> Any:
+    """Import numba, tell it of all functions that compiled code may call, and return it."""
+    global _is_loaded
+    import numba
+
+    with _LOCK:
+        _is_loaded = True
+        while _WAITING:
+            _WAITING.pop(0)()
+    return numba
+
+
+def when_compiling(action: Callable[[], Any]) -> Callable[[], None]:
+    """Call `action` when the compiler is loaded: at once, or later. Return what calls that off.
+
+    Examples
+    --------
+    >>> from maxmargin.core.compile import load_compiler, when_compiling
+    >>> call_off = when_compiling(lambda: print("numba is here"))
+    >>> call_off()  # or nothing, if it was there already
+    """
+    with _LOCK:
+        if _is_loaded:
+            action()
+        else:
+            _WAITING.append(action)
+
+    def call_off() -> None:
+        with _LOCK:
+            if action in _WAITING:
+                _WAITING.remove(action)
+
+    return call_off
+
+
+def listen(on_start: Callable[[Any], None], on_end: Callable[[Any], None]) -> Callable[[], None]:
+    """Let numba tell when it begins and ends to compile a function; return what ends that."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, news: Any) -> None:
+            on_start(news)
+
+        def on_end(self, news: Any) -> None:
+            on_end(news)
+
+    listener = Listener()
+    event.register("numba:compile", listener)
+    return lambda: event.unregister("numba:compile", listener)
+
+
+class Kernel:
+    """A function that is compiled at its first call, or when compiled code calls it.
+
+    Attributes
+    ----------
+    py_func : the function itself, which runs as Python
+    fastmath : bool
+
+    All other attributes are those of numba's dispatcher.
+    """
+
+    def __init__(self, function: Callable[..., Any], fastmath: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.fastmath = fastmath
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._dispatcher(*arguments, **named)
+
+    @functools.cached_property
+    def _dispatcher(self) -> Any:
+        return _jit(self.py_func, self.fastmath)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type by which compiled code knows the function."""
+        return self._dispatcher._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._dispatcher, name)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # pickled by name, as functions are
 
 
 @overload
@@ -61,15 +160,18 @@ def kernel(function: Any = None, *, fastmath: bool = False) -> Any:
     6.5
     """
     if function is None:
-        return functools.partial(_jit, fastmath=fastmath)
-    return _jit(function, fastmath=fastmath)
+        return functools.partial(kernel, fastmath=fastmath)
+    _check_is_function(function)
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return function
+    return Kernel(function, fastmath)
 
 
-def jitable(function: F) -> F:
+def jitable(function: F, **options: Any) -> F:
     """Let compiled functions call a plain function; in Python it stays a plain function.
 
     Functions that take a problem are marked so: the passes of solvers, searches, and the functions
-    that they share.
+    that they share. `options` are numba's.
 
     Examples
     --------
@@ -83,7 +185,49 @@ def jitable(function: F) -> F:
     >>> compiled(quadruple)(3), quadruple(3)
     (12, 12)
     """
-    return register_jitable(**_SHARED)(function)
+
+    def register() -> None:
+        from numba.extending import register_jitable
+
+        register_jitable(**_SHARED, **options)(function)
+
+    if options:
+        OPTIONS[function] = options
+    when_compiling(register)
+    return function
+
+
+def overloads(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Let compiled functions call what the decorated function returns, in the place of `function`.
+
+    The decorated function has the same arguments. It is given their types, as by
+    `numba.extending.overload`, and returns a function.
+
+    Examples
+    --------
+    >>> from maxmargin.core.compile import compiled, overloads
+    >>> def n_items(values):
+    ...     return 1 if isinstance(values, float) else len(values)
+    >>> @overloads(n_items)
+    ... def _n_items(values):
+    ...     return (lambda values: len(values)) if hasattr(values, "types") else (lambda values: 1)
+    >>> def count(a, b):
+    ...     return n_items(a) + n_items(b)
+    >>> compiled(count)((1.0, 2.0), 3.0), count((1.0, 2.0), 3.0)
+    (3, 3)
+    """
+
+    def decorate(choose: F) -> F:
+        def register() -> None:
+            from numba.extending import overload
+
+            overload(function, jit_options=dict(_SHARED))(choose)
+
+        CHOOSERS[function] = choose
+        when_compiling(register)
+        return choose
+
+    return decorate
 
 
 @functools.cache
@@ -109,14 +253,22 @@ def compiled(function: F) -> F:
     >>> compiled(square) is compiled(square)
     True
     """
-    return function if numba.extending.is_jitted(function) else _jit(function)
+    is_compiled = isinstance(function, Kernel) or load_compiler().extending.is_jitted(function)
+    return function if is_compiled else _jit(function)
 
 
 def _jit(function: Any, fastmath: bool = False) -> Any:
-    if not isfunction(function):
-        raise TypeError(f"Only a Python function can be compiled, got {function!r}.")
+    _check_is_function(function)
+    numba = load_compiler()
+    from maxmargin.core.cache import attach_cache
+
     options = _OPTIONS | ({"fastmath": _FASTMATH} if fastmath else {})
     dispatcher = numba.njit(**options)(function)
     if numba.extending.is_jitted(dispatcher):  # a plain function under NUMBA_DISABLE_JIT
         attach_cache(dispatcher, f"fastmath={fastmath}")
     return dispatcher
+
+
+def _check_is_function(function: Any) -> None:
+    if not isfunction(function):
+        raise TypeError(f"Only a Python function can be compiled, got {function!r}.")

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from maxmargin.core.compile import listen, when_compiling
+
 __all__ = ["Compilation", "CompileWatch", "compiling_shown", "compiling_watched"]
 
 FILE = "compile_seconds.json"
@@ -105,18 +107,16 @@ def compiling_watched(
     >>> answer, [compilation.function for compilation, _ in watch.seconds]
     (6, ['maxmargin.core.news.triple'])
     """
-    from numba.core import event  # not above: `maxmargin --help` loads no compiler
-
-    class Listener(_Follower, event.Listener):  # type: ignore[misc, name-defined]
-        pass
-
     watch = CompileWatch()
-    listener = Listener(watch, begin, end)
+    follower = _Follower(watch, begin, end)
+    # If nothing is compiled, no compiler is loaded.
+    call_off = when_compiling(follower.listen)
     try:
-        with event.install_listener("numba:compile", listener):
-            yield watch
+        yield watch
     finally:
-        listener.keep_seconds()
+        call_off()
+        follower.stop()
+        follower.keep_seconds()
 
 
 @contextmanager
@@ -174,6 +174,11 @@ class _Follower:
         self.started = 0.0
         self.current: Compilation | None = None
         self.kept: dict[Path, dict[str, float]] = {}
+        self.stop: Callable[[], None] = lambda: None
+
+    def listen(self) -> None:
+        """Let numba tell its news from now on, until `stop` is called."""
+        self.stop = listen(self.on_start, self.on_end)
 
     def on_start(self, news: Any) -> None:
         """Note that numba begins to compile a function."""

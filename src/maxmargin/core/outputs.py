@@ -1,4 +1,4 @@
-"""Outputs as cells of an array: copies and comparisons of as many cells as an output has in use."""
+"""Copies and comparisons of outputs, which are cells of an array."""
 
 from __future__ import annotations
 

@@ -6,9 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.contract import found_costs, implements, largest_costs
+from maxmargin.core.contract import (
+    CostOfPositions,
+    CostOfSwitches,
+    belongs,
+    found_costs,
+    implements,
+    largest_costs,
+)
 
 
+@belongs(CostOfPositions)
 class PartCost(NamedTuple):
     """A sum over positions: scale[i] * sum_t matrix[truth_t, y_t]."""
 
@@ -16,12 +24,14 @@ class PartCost(NamedTuple):
     scale: Any  # (n_examples,) float64
 
 
+@belongs(CostOfPositions, CostOfSwitches)
 class WholeCost(NamedTuple):
     """One price for any mistake at all, however many positions are wrong."""
 
     price: Any  # (n_examples,) float64
 
 
+@belongs(CostOfSwitches)
 class SwitchCost(NamedTuple):
     """Of label sets, sums over the known labels j that are wrong:
 
@@ -38,6 +48,7 @@ class SwitchCost(NamedTuple):
     scale: Any  # (n_examples,) float64
 
 
+@belongs(CostOfSwitches)
 class F1Cost(NamedTuple):
     """Of label sets: price[i] * (1 - F1), that is the wrong labels over |y| + |y_i|."""
 

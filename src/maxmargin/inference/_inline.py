@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba.extending import register_jitable
+from maxmargin.core.compile import jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -17,4 +17,4 @@ def inlined(function: F) -> F:
     atomic instructions, which takes about 10 ns per array. In a small function that is called for
     every sample this would be most of the time.
     """
-    return register_jitable(forceinline=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    return jitable(function, forceinline=True)

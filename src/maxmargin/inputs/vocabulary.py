@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 
 from maxmargin.inputs.checks import check_number
 from maxmargin.inputs.stored import Fields
@@ -97,6 +96,8 @@ class FeatureTable:
         if self.n_hashed_features is not None:
             return self._matrix(rows, name)
         if kind == "dict":
+            from sklearn.feature_extraction import DictVectorizer
+
             vectorizer = DictVectorizer()
             matrix = vectorizer.fit_transform(rows)
             self._learn(vectorizer.feature_names_)
@@ -132,12 +133,16 @@ class FeatureTable:
 
     def _matrix(self, rows: Sequence[Any], name: Name) -> sp.csr_matrix:
         if self.n_hashed_features is not None:
+            from sklearn.feature_extraction import FeatureHasher
+
             is_dict = self.kind == "dict"
             hasher = FeatureHasher(
                 self.n_hashed_features, input_type="pair" if is_dict else "string"
             )
             X = hasher.transform(map(_pairs, rows) if is_dict else rows)
         elif self.kind == "dict":
+            from sklearn.feature_extraction import DictVectorizer
+
             vectorizer = DictVectorizer()
             vectorizer.feature_names_, vectorizer.vocabulary_ = self.names, self._places
             X = vectorizer.transform(rows)

@@ -26,7 +26,7 @@ from maxmargin.core.contract import (
 from maxmargin.core.problem import Problem
 from maxmargin.structures import ChainData, MulticlassData, UserData
 from maxmargin.structures.labels.data import PairwiseLabels, RelaxedLabels
-from maxmargin.structures.user.data import Box
+from maxmargin.structures.user.boxes import Box
 
 #: Outputs of a sample.
 SAMPLE = 6000

@@ -1,6 +1,11 @@
-"""Scores for sequences (`sequences`), label sets (`label_sets`) and rankings (`rankings`)."""
+"""Scores for sequences (`sequences`), label sets (`label_sets`) and rankings (`rankings`).
+
+Scorers (`scorers`) are imported at their first use, because they need all metrics of scikit-learn.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from maxmargin.metrics.label_sets import (
     example_accuracy,
@@ -22,18 +27,18 @@ from maxmargin.metrics.rankings import (
 from maxmargin.metrics.sequences import (
     ChunkScore,
     chunk_f1,
-    chunk_f1_scorer,
     chunk_precision,
     chunk_recall,
     chunk_scores,
     entity_f1,
-    entity_f1_scorer,
     hamming_error,
     sequence_accuracy,
     sequence_error,
     token_accuracy,
-    token_accuracy_scorer,
 )
+
+if TYPE_CHECKING:
+    from maxmargin.metrics.scorers import chunk_f1_scorer, entity_f1_scorer, token_accuracy_scorer
 
 __all__ = [
     "ChunkScore",
@@ -63,3 +68,11 @@ __all__ = [
     "token_accuracy",
     "token_accuracy_scorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from maxmargin.metrics import scorers
+
+    return getattr(scorers, name)

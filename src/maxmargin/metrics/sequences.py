@@ -13,24 +13,20 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.metrics import make_scorer
 
 from maxmargin.tags import Span, tags_to_spans
 
 __all__ = [
     "ChunkScore",
     "chunk_f1",
-    "chunk_f1_scorer",
     "chunk_precision",
     "chunk_recall",
     "chunk_scores",
     "entity_f1",
-    "entity_f1_scorer",
     "hamming_error",
     "sequence_accuracy",
     "sequence_error",
     "token_accuracy",
-    "token_accuracy_scorer",
 ]
 
 Sequences: TypeAlias = Sequence[Sequence[Any]]
@@ -327,14 +323,3 @@ def entity_f1(
     """
     _check_average(average)
     return _averaged(chunk_scores(y_true, y_pred, scheme=scheme, strict=True), "f1", average)
-
-
-chunk_f1_scorer = make_scorer(chunk_f1)
-"""`chunk_f1` of ``estimator.predict(X)`` for ``scoring=``; ``make_scorer(chunk_f1, scheme=...)``
-for another scheme."""
-
-entity_f1_scorer = make_scorer(entity_f1)
-"""`entity_f1` of ``estimator.predict(X)`` for ``scoring=``."""
-
-token_accuracy_scorer = make_scorer(token_accuracy)
-"""`token_accuracy` of ``estimator.predict(X)`` for ``scoring=``."""

@@ -13,20 +13,8 @@ from maxmargin.solvers.contract import Solver, State
 from maxmargin.solvers.endings import warn_of_ending
 from maxmargin.solvers.events import Callback, Snapshot
 from maxmargin.solvers.loop import Loop
+from maxmargin.solvers.needs import check_problem
 from maxmargin.solvers.result import Result
-
-
-def check_norm(problem: Problem, solver: Solver) -> None:
-    """Refuse a solver that needs the Euclidean norm where the regulariser is another one."""
-    if problem.is_euclidean or "euclidean" not in solver.needs:
-        return
-    from maxmargin.solvers import SOLVERS
-
-    fitting = [name for name, cls in SOLVERS.items() if "euclidean" not in cls.needs]
-    raise ValueError(
-        f"{type(solver).__name__} needs the Euclidean norm, and the regularizer of this problem is "
-        f"a {type(problem.regularizer).__name__}. Solvers that fit: {', '.join(fitting)}."
-    )
 
 
 def run(
@@ -71,7 +59,7 @@ def run(
     -------
     result, state
     """
-    check_norm(problem, solver)
+    check_problem(solver, problem)
     loop = Loop(problem, solver, rng, tol, validate, measure)
     with threadpool_limits(1, "blas"), compiling_watched() as loop.compiling:
         loop.begin(state, w, snapshot)

@@ -9,9 +9,10 @@ from maxmargin.structures.chain import profile as _chain_profile  # noqa: F401
 from maxmargin.structures.chain.data import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.classes import oracles as _classes_oracles  # noqa: F401
 from maxmargin.structures.classes.data import MulticlassData, multiclass_data
-from maxmargin.structures.labels import independent as _independent  # noqa: F401
+from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
+from maxmargin.structures.labels import parts as _label_parts  # noqa: F401
 from maxmargin.structures.labels import relaxed as _relaxed  # noqa: F401
 from maxmargin.structures.labels import tree as _tree  # noqa: F401
 from maxmargin.structures.labels.build import labels_data, learnt_tree
@@ -25,9 +26,10 @@ from maxmargin.structures.labels.data import (
 from maxmargin.structures.labels.program import ProgramLabels, RelaxedProgramLabels
 from maxmargin.structures.ranking import oracles as _ranking_oracles  # noqa: F401
 from maxmargin.structures.ranking.data import RankingData, ranking_data
-from maxmargin.structures.user import oracles as _user_oracles  # noqa: F401
 from maxmargin.structures.user.compiled import CompiledStructure
-from maxmargin.structures.user.data import OwnCost, Structure, UserData
+from maxmargin.structures.user.data import UserData
+from maxmargin.structures.user.oracles import OwnCost
+from maxmargin.structures.user.structure import Structure
 
 #: Structures by name, as the generic functions know them. A new one is a file of its own, a line
 #: here and a line in `maxmargin.testing.tiny`, by which the contract tests find it.

@@ -377,7 +377,7 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     outputs[at] = best
 
 
-@implements(k_best_room, CloudData, CloudCost)
+@implements(k_best_room, CloudData)
 def _k_best_room(data, cost, k):
     return np.zeros(int(np.diff(data.starts).max()), dtype=np.int8)
 

@@ -22,7 +22,7 @@ from maxmargin.structures import (
     UserData,
 )
 from maxmargin.structures.labels.relaxed import side_size
-from maxmargin.structures.user.data import Box
+from maxmargin.structures.user.boxes import Box
 from maxmargin.testing.enumerate import labellings
 
 #: Where the outputs come from: example number -> outputs, or one sequence of outputs per example.

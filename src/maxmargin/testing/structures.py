@@ -7,7 +7,6 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from maxmargin.core.contract import (
     add_difference,
@@ -28,7 +27,8 @@ from maxmargin.core.problem import Problem
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import BlockFrankWolfe
 from maxmargin.structures import OwnCost, UserData
-from maxmargin.structures.user.data import predict_one, same
+from maxmargin.structures.user.boxes import same
+from maxmargin.structures.user.structure import predict_one
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing._require import require
 from maxmargin.testing.listed import check_listed
@@ -320,6 +320,8 @@ def _check_prediction(case: _Case, rng: np.random.Generator) -> None:
 
 
 def _check_compiled(data: Any, cost: Any, n_examples: int, rng: np.random.Generator) -> None:
+    from numba.core.errors import NumbaError
+
     solver = BlockFrankWolfe()
     point = rng.normal(size=int(n_weights(data)))
     found = []

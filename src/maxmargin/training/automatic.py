@@ -7,11 +7,10 @@ from typing import Any
 
 from maxmargin.core.contract import capabilities
 from maxmargin.solvers import SDCA, SGD, BlockFrankWolfe, NSlack, OneSlack, Solver
+from maxmargin.solvers.needs import check_fit_together, lacking_needs
 from maxmargin.training.settings import (
     Settings,
-    check_fit_together,
     knows_enough,
-    lacking_needs,
     resolve_search,
     resolve_surrogate,
 )

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _num_samples
 
 from maxmargin.core.problem import lam_from_C
@@ -97,6 +96,8 @@ def folds(estimator: Any, request: Request, cv: Any) -> Iterator[tuple[np.ndarra
     if request.qid is not None:
         yield from folds_of_queries(request, cv)
         return
+    from sklearn.model_selection import check_cv
+
     target = estimator._stratification(request.y)
     splitter = check_cv(cv, target, classifier=target is not None)
     yield from splitter.split(np.zeros(_num_samples(request.y)), target)
@@ -104,6 +105,8 @@ def folds(estimator: Any, request: Request, cv: Any) -> Iterator[tuple[np.ndarra
 
 def folds_of_queries(request: Request, cv: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield which rows are learnt from and which are held out: folds of whole queries."""
+    from sklearn.model_selection import check_cv
+
     ids = check_ids(request.qid, _num_samples(request.y))
     named, query = number_queries(ids)
     splitter = check_cv(cv)

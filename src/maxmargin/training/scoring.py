@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from maxmargin.inputs.request import Request
 from maxmargin.solvers import Result
@@ -91,6 +90,8 @@ def check_scoring_known(estimator: Any) -> None:
             "scoring must be None, the name of a measure or a callable (estimator, X, y) -> score, "
             f"got {scoring!r}."
         )
+    from sklearn.metrics import get_scorer_names
+
     if estimator._measure(scoring) is None and scoring not in get_scorer_names():
         own = ", ".join(map(repr, estimator._measure_names()))
         raise ValueError(
@@ -112,6 +113,8 @@ def measure_for(estimator: Any, request: Request) -> Measure:
         builder = estimator._measure(scoring)
         if builder is not None:
             return Measure(scoring, builder(request))
+        from sklearn.metrics import get_scorer
+
         return Measure(scoring, _by_scorer(estimator, get_scorer(scoring), scoring, request))
     name = scoring_name(scoring)
     if _is_ours(scoring):
@@ -119,6 +122,8 @@ def measure_for(estimator: Any, request: Request) -> Measure:
         if builder is None:  # a metric of ours, which takes (y_true, y_pred)
             return Measure(name, by_prediction(estimator, scoring, request))
         return Measure(name, builder(request))
+    from sklearn.metrics import check_scoring
+
     scorer = check_scoring(estimator, scoring=scoring)
     return Measure(name, _by_scorer(estimator, scorer, name, request))
 

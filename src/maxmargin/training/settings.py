@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from maxmargin.core.contract import capabilities, name_of
 from maxmargin.costs import COSTS, Cost, check_priced, fitting_costs
 from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.search import SEARCHES, Search
 from maxmargin.solvers import SOLVERS, Solver
+from maxmargin.solvers.needs import check_fit_together
 from maxmargin.surrogates import SURROGATES, Surrogate
 from maxmargin.training.scoring import check_scoring_known
 
@@ -210,59 +210,6 @@ def n_threads(n_jobs: Any) -> int:
             f"got {n_jobs!r}."
         )
     return int(n_jobs) if int(n_jobs) > 0 else int(effective_n_jobs(n_jobs))
-
-
-#: What a solver may need, in the words of errors; other needs go by their own names.
-_WORDS = {
-    "convex": "a loss that is convex",
-    "linear": "a loss that is affine in the margin error",
-    "unit_slope": "a loss of slope 1",
-    "listed": "outputs that can be listed",
-}
-#: Needs that a surrogate meets, by its attribute that says so; the data meet the others.
-_FLAGS = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
-
-
-def check_fit_together(
-    solver: Solver, surrogate: Surrogate, data: Any = None, cost: Any = None
-) -> None:
-    """Refuse a solver whose needs are not met; say which solvers would do.
-
-    If no data are given, only the needs that a surrogate meets are checked.
-
-    Examples
-    --------
-    >>> from maxmargin.solvers import SDCA
-    >>> from maxmargin.surrogates import MarginRescaling
-    >>> from maxmargin.testing import tiny_problem
-    >>> view = tiny_problem("chain").view
-    >>> check_fit_together(SDCA(), MarginRescaling(), view.data, view.cost)
-    Traceback (most recent call last):
-    ValueError: SDCA needs outputs that can be listed, which ChainData does not provide. ...
-    """
-    offered = None if data is None else capabilities(data, cost)
-    lacking = lacking_needs(solver, surrogate, offered)
-    if not lacking:
-        return
-    culprit = type(surrogate).__name__ if lacking[0] in _FLAGS else name_of(data)
-    fitting = [name for name, cls in SOLVERS.items() if not lacking_needs(cls, surrogate, offered)]
-    raise ValueError(
-        f"{type(solver).__name__} needs {_WORDS.get(lacking[0], lacking[0])}, which {culprit} does "
-        f"not provide. Solvers that fit: {', '.join(fitting) or 'none'}."
-    )
-
-
-def lacking_needs(
-    solver: Solver | type[Solver], surrogate: Surrogate, offered: frozenset[str] | None
-) -> list[str]:
-    """Return what a solver needs and neither the surrogate nor the data have.
-
-    ``offered`` is what the data have; None, before they are known, stands for all.
-    """
-    met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
-    met.add("euclidean")  # estimators have no other norm; `run` checks that of a problem
-    known = solver.needs & _FLAGS.keys() if offered is None else solver.needs - offered
-    return sorted(known - met)
 
 
 def knows_enough(solver: Solver, search: Search | str) -> bool:

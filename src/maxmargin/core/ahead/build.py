@@ -24,7 +24,7 @@ def build_library(level: str, folder: Path = FOLDER) -> dict[str, Any]:
     """
     import numba
 
-    if numba.config.CPU_NAME != level or numba.config.CPU_FEATURES is None:
+    if level != numba.config.CPU_NAME or numba.config.CPU_FEATURES is None:
         raise BuildError(f"Set NUMBA_CPU_NAME={level} and NUMBA_CPU_FEATURES= before building.")
     codes, entries = {}, {}
     for entry in all_entries():
@@ -32,7 +32,7 @@ def build_library(level: str, folder: Path = FOLDER) -> dict[str, Any]:
             if not all(map(is_ours, (entry.function, *classes_in(arguments)))):
                 continue
             symbol, result = entry.symbol(arguments), str(code.signature.return_type)
-            stamp = stamp_of(entry.function, arguments)
+            stamp = stamp_of(entry.run, arguments)
             if not stamp:
                 raise BuildError(f"The source of {entry.name} cannot be told.")
             codes[symbol], entries[symbol] = code, [stamp, result]

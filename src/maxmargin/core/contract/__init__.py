@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from maxmargin.core.contract.capabilities import capabilities, name_of
 from maxmargin.core.contract.cost import (
+    CostOfPlaces,
+    CostOfPositions,
+    CostOfSwitches,
     cost_step,
     output_cost,
     shift,
@@ -95,6 +98,7 @@ from maxmargin.core.contract.surrogate import (
     tilt,
 )
 from maxmargin.core.dispatch import (
+    belongs,
     generic,
     generic_on_two,
     generic_on_two_with_default,
@@ -104,6 +108,9 @@ from maxmargin.core.dispatch import (
 )
 
 __all__ = [
+    "CostOfPlaces",
+    "CostOfPositions",
+    "CostOfSwitches",
     "Identity",
     "TrueParts",
     "add_combination",
@@ -117,6 +124,7 @@ __all__ = [
     "add_scores",
     "are_outputs",
     "as_matrix",
+    "belongs",
     "can_require",
     "capabilities",
     "clear_difference",

@@ -1,4 +1,4 @@
-"""What examples with a cost offer beside what all of them must: asked here, and nowhere else."""
+"""The names of the optional oracles that data with a cost offer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What a cost offers for a structure: its value, and what searches know of its values."""
+"""What a cost offers for a structure: its value, and what searches know of its values.
+
+Costs, as compiled code reads them, have one family per kind of parts (`TrueParts`). A structure
+implements a function for a family where the same code serves all its costs, and for a type of cost
+where it has an algorithm that only this cost allows.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,18 @@ from typing import Any
 
 from maxmargin.core.contract.surrogate import psi
 from maxmargin.core.dispatch import generic_on_two, generic_on_two_with_default
+
+
+class CostOfPositions:
+    """Family of the tables that price positions, each with one label: of classes and sequences."""
+
+
+class CostOfSwitches:
+    """Family of the tables that price switches, on or off: of label sets."""
+
+
+class CostOfPlaces:
+    """Family of the rules that price the places of samples in a ranking."""
 
 
 @generic_on_two

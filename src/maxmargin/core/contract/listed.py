@@ -1,4 +1,4 @@
-"""Structures with few outputs, whose features are orthogonal and equally long.
+"""Structures whose outputs can be listed: they are few, with orthogonal features of one length.
 
 A solver that needs "listed" also calls these functions. Output k is one cell, the number k, with
 k < n_listed.

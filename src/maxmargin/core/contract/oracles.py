@@ -1,4 +1,4 @@
-"""Oracles that a structure may have or not, all by the types of data and cost.
+"""Optional oracles of a structure, most of them chosen by the types of data and cost.
 
 `maxmargin.core.contract.capabilities` tells which there are.
 """
@@ -12,9 +12,12 @@ from maxmargin.core.dispatch import (
 )
 
 
-@generic_on_two
+@generic
 def k_best_room(data, cost, k):
-    """Return the scratch arrays of `k_best`, for any one example. (Python only.)"""
+    """Return the scratch arrays of `k_best`, for any one example. (Python only.)
+
+    Chosen by the type of data alone: all costs share one type of scratch arrays.
+    """
 
 
 @generic_on_two

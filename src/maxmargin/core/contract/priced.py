@@ -1,4 +1,4 @@
-"""What costs look at: the parts of true outputs, by kind and state. (Python only.)
+"""True outputs as costs see them: parts of one kind, each in one state. (Python only.)
 
 A cost makes its tables by the kind of parts. So it works for every structure whose parts are of a
 kind that the cost can price.

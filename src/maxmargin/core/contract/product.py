@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import overload
-
-from maxmargin.core.compile import jitable
+from maxmargin.core.compile import jitable, overloads
 
 
 def product(theta: Any, mu: Any) -> float:
@@ -36,7 +34,7 @@ def _array_product(theta: Any, mu: Any) -> float:
     return total
 
 
-@overload(product, jit_options={"error_model": "numpy", "no_cfunc_wrapper": True})
+@overloads(product)
 def _compiled_product(theta, mu):
     # The arrays of theta have different types, so compiled code cannot loop over them: recurse.
     if len(theta) == 0:

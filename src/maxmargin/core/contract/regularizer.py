@@ -1,11 +1,13 @@
-"""What a regulariser offers: the inner product of weight vectors, of whose |w|^2 the objective has
+"""What a regulariser offers: the inner product of weight vectors.
+
+The objective has the term
 
     lam/2 |w|^2,    |w|^2 = <w, w>,    <u, v> = u . R v,
 
-R is symmetric and positive definite. If R is not the identity, the `add_difference` of a structure
-adds R^-1 Psi, and scores use w unchanged. Then the margin error of y is -<w, R^-1 Psi>. A solver
-works with every R if it changes w by `add_difference`, reads it by scores, and takes inner products
-by `inner`. A solver that multiplies features itself says ``needs = {"euclidean"}``.
+where R is symmetric and positive definite. If R is not the identity, the `add_difference` of a
+structure adds R^-1 Psi, and scores use w unchanged. Then the margin error of y is -<w, R^-1 Psi>. A
+solver works with every R if it changes w by `add_difference`, reads it by scores, and takes inner
+products by `inner`. A solver that multiplies features itself says ``needs = {"euclidean"}``.
 """
 
 from __future__ import annotations

@@ -68,6 +68,8 @@ class Entry:
         #: numba's results for what was compiled here, by the types of the packed arguments.
         self.codes: dict[Any, Any] = {}
         self._found: dict[Any, Built] = {}
+        #: The function that is compiled.
+        self.run = _runner(function)
         self._compiler: Any = None
 
     def symbol(self, arguments: Any) -> str:
@@ -79,7 +81,7 @@ class Entry:
         """Return the compiled code for packed arguments of these types."""
         if arguments not in self.codes:
             if self._compiler is None:
-                self._compiler = native.EntryCompiler(_runner(self.function))
+                self._compiler = native.EntryCompiler(self.run)
             counts = not (is_ours(self.function) and all(map(is_ours, classes_in(arguments))))
             self.codes[arguments] = self._compiler.compile(arguments, self.result, counts)
         return self.codes[arguments]
@@ -108,7 +110,7 @@ class Entry:
         symbol = self.symbol(arguments)
         if symbol not in library():
             return None
-        return library().find(symbol, stamp_of(self.function, arguments))
+        return library().find(symbol, stamp_of(self.run, arguments))
 
 
 class PassEntry(Entry):

@@ -30,7 +30,7 @@ from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array, populate_array
 
 from maxmargin.core.cache import attach_cache
-from maxmargin.core.compile import jitable
+from maxmargin.core.compile import jitable, load_compiler
 
 __all__ = ["Address", "EntryCompiler", "caller", "fetch", "fetched", "word_at"]
 
@@ -270,6 +270,7 @@ class EntryCompiler:
     """
 
     def __init__(self, run: Callable[..., Any]) -> None:
+        load_compiler()
         self._bare = numba.njit(_nrt=False, **_OPTIONS)(run)
         self._counted = numba.njit(_nrt=True, **_OPTIONS)(run)
         attach_cache(self._bare, "entry without counting")

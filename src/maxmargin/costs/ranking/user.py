@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
-from maxmargin.core.compile import kernel
+from maxmargin.core.compile import kernel, load_compiler
 from maxmargin.costs.ranking.base import RankingBase
 from maxmargin.inference.ranking.rule import (
     FUNCTIONS,
@@ -106,6 +104,9 @@ def _address(difference: Any) -> int:
     """Compile a user's function, once, and return its address."""
     if not callable(difference):
         raise TypeError(f"RankingCost: difference must be a function, got {difference!r}.")
+    numba = load_compiler()
+    from numba import types
+
     call = difference if numba.extending.is_jitted(difference) else numba.njit(difference)
 
     def with_whole_numbers(j, i, P, N):

@@ -17,7 +17,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import highspy
 import numpy as np
 import numpy.typing as npt
 
@@ -182,6 +181,8 @@ class LabelProgram:
 
     def _model(self) -> Any:
         """Return a HiGHS model with the columns and the three rows of each edge."""
+        import highspy
+
         m, n_edges = self._n_labels, self._n_edges
         highs = highspy.Highs()
         for name, value in _OPTIONS.items():
@@ -255,19 +256,19 @@ class LabelProgram:
 
     def _run(self) -> str:
         highs = self._highs
-        if highs.run() == highspy.HighsStatus.kError:
+        if highs.run().name == "kError":
             # HiGHS has one pool of threads per process. If other code has set its size, use that.
             highs.setOptionValue("threads", 0)
             highs.run()
         found = highs.getModelStatus()
-        if found not in _STATUS:
+        if found.name not in _STATUS:
             # The basis may have become singular: solve again without a basis.
             highs.clearSolver()
             highs.run()
             found = highs.getModelStatus()
-        if found not in _STATUS:
+        if found.name not in _STATUS:
             raise RuntimeError(f"HiGHS gave up: {highs.modelStatusToString(found)}.")
-        return _STATUS[found]
+        return _STATUS[found.name]
 
     def _answer(
         self,
@@ -283,7 +284,7 @@ class LabelProgram:
         info = self._highs.getInfo()
         point, value = nothing, -np.inf
         # If the simplex method was stopped early, its point may be infeasible.
-        is_found = status == "optimal" or (self.integral and info.primal_solution_status == _FOUND)
+        is_found = status == "optimal" or (self.integral and _is_feasible(info))
         if is_found:
             point = np.clip(np.array(self._highs.getSolution().col_value), 0.0, 1.0)
             if self.integral:
@@ -307,14 +308,20 @@ class _Row(NamedTuple):
     high: float
 
 
-_FOUND = int(highspy.SolutionStatus.kSolutionStatusFeasible)
+#: Statuses of HiGHS by their names, since HiGHS itself is imported when it is used.
 _STATUS = {
-    highspy.HighsModelStatus.kOptimal: "optimal",
-    highspy.HighsModelStatus.kTimeLimit: "time_limit",
-    highspy.HighsModelStatus.kInfeasible: "infeasible",
+    "kOptimal": "optimal",
+    "kTimeLimit": "time_limit",
+    "kInfeasible": "infeasible",
     # All variables lie between 0 and 1, so no programme is unbounded.
-    highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
+    "kUnboundedOrInfeasible": "infeasible",
 }
+
+
+def _is_feasible(info: Any) -> bool:
+    from highspy import SolutionStatus
+
+    return bool(info.primal_solution_status == int(SolutionStatus.kSolutionStatusFeasible))
 
 
 def _scaled(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:

@@ -16,9 +16,9 @@ that scores as much as a positive stands below it, unless the cost makes a diffe
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
 from maxmargin.core.compile import jitable, kernel
+from maxmargin.core.dispatch import generic, implements
 from maxmargin.inference.ranking.buckets import (
     SHORT_RUN,
     bucket_edge,
@@ -408,14 +408,11 @@ def _gather_top(negatives, n_top, P, room):
     sort_run(values, ids, np.int64(0), n, room.stack, room.tally)
 
 
-_PLACE = {MonotoneRule: _place_monotone, TopRule: _place_top, GeneralRule: _place_general}
-
-
+@generic
 def place_negatives(rule, cost_scale, negatives, P, room, places):
     """Write the best place of every negative, and count the negatives per place in room.at."""
-    _PLACE[type(rule)](rule, cost_scale, negatives, P, room, places)
 
 
-@overload(place_negatives, jit_options={"error_model": "numpy", "no_cfunc_wrapper": True})
-def _overload_place_negatives(rule, cost_scale, negatives, P, room, places):
-    return _PLACE.get(getattr(rule, "instance_class", None))
+implements(place_negatives, MonotoneRule)(_place_monotone)
+implements(place_negatives, TopRule)(_place_top)
+implements(place_negatives, GeneralRule)(_place_general)

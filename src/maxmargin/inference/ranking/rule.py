@@ -29,11 +29,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
 
-from maxmargin.core.compile import jitable
+from maxmargin.core.compile import jitable, overloads
+from maxmargin.core.contract import CostOfPlaces, belongs, generic, implements
 from maxmargin.inference._inline import inlined
 
 __all__ = [
@@ -64,9 +62,8 @@ PRECISION_AT_K, DCG_AT_K = range(2)
 #: which takes three logarithms. A table is made once per size, a power of two.
 MOST_RANKS = 1 << 20
 
-_LIKE_KERNELS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 
-
+@belongs(CostOfPlaces)
 class MonotoneRule(NamedTuple):
     """A QS-suitable cost, one whose D_j(i) does not fall as j grows.
 
@@ -96,6 +93,7 @@ class MonotoneRule(NamedTuple):
         return MonotoneRule, tuple(self)
 
 
+@belongs(CostOfPlaces)
 class TopRule(NamedTuple):
     """A cost of the first k places. Attributes as of `MonotoneRule`; ideal ends at k."""
 
@@ -105,6 +103,7 @@ class TopRule(NamedTuple):
     ideal: npt.NDArray[np.float64]
 
 
+@belongs(CostOfPlaces)
 class GeneralRule(NamedTuple):
     """A user's D that is not monotone in j, given by its address, as in `MonotoneRule`."""
 
@@ -197,7 +196,15 @@ def discount_drop(drops, rank):
     return math.log(2.0) * math.log1p(1.0 / rank) / (math.log(rank) * math.log1p(rank))
 
 
-@jitable
+@generic
+def cost_of_places(rule, above, P, N):
+    """Return the cost of an interleaving in which above[i - 1] negatives stand above positive i.
+
+    above : int array of length >= P, not falling
+    """
+
+
+@implements(cost_of_places, MonotoneRule)
 def _monotone_cost(rule, above, P, N):
     total = 0.0
     if rule.kind == AVERAGE_PRECISION:
@@ -217,6 +224,7 @@ def _monotone_cost(rule, above, P, N):
     return _user_cost(rule, above, P, N)
 
 
+@implements(cost_of_places, GeneralRule)
 @jitable
 def _user_cost(rule, above, P, N):
     total = 0.0
@@ -226,7 +234,7 @@ def _user_cost(rule, above, P, N):
     return total
 
 
-@jitable
+@implements(cost_of_places, TopRule)
 def _top_cost(rule, above, P, N):
     n_counted = min(rule.k, P)
     total = 0.0
@@ -238,22 +246,6 @@ def _top_cost(rule, above, P, N):
             kept = discount(rule.discounts, rank) if rank <= rule.k else 0.0
             total += discount(rule.discounts, i) - kept
     return total / (n_counted if rule.kind == PRECISION_AT_K else rule.ideal[n_counted])
-
-
-_COSTS = {MonotoneRule: _monotone_cost, TopRule: _top_cost, GeneralRule: _user_cost}
-
-
-def cost_of_places(rule, above, P, N):
-    """Return the cost of an interleaving in which above[i - 1] negatives stand above positive i.
-
-    above : int array of length >= P, not falling
-    """
-    return _COSTS[type(rule)](rule, above, P, N)
-
-
-@overload(cost_of_places, jit_options=_LIKE_KERNELS)
-def _overload_cost_of_places(rule, above, P, N):
-    return _COSTS.get(getattr(rule, "instance_class", None))
 
 
 #: Users' functions by address. Rules hold only addresses, so this dictionary keeps the functions
@@ -269,18 +261,28 @@ def call_difference(address, j, i, P, N):
     return FUNCTIONS[address](j, i, P, N)
 
 
-@intrinsic
-def _call_address(typing, address, j, i, P, N):
-    def generate(context, builder, signature, arguments):
-        function = ir.FunctionType(ir.DoubleType(), [ir.IntType(64)] * 4).as_pointer()
-        return builder.call(builder.inttoptr(arguments[0], function), arguments[1:])
+@overloads(call_difference)
+def _compiled_call_difference(address, j, i, P, N):
+    call_address = _address_caller()
 
-    return types.float64(*[types.int64] * 5), generate
-
-
-@overload(call_difference, jit_options=_LIKE_KERNELS)
-def _overload_call_difference(address, j, i, P, N):
     def call(address, j, i, P, N):
-        return _call_address(np.int64(address), np.int64(j), np.int64(i), np.int64(P), np.int64(N))
+        return call_address(np.int64(address), np.int64(j), np.int64(i), np.int64(P), np.int64(N))
 
     return call
+
+
+@cache
+def _address_caller():
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def call_address(typing, address, j, i, P, N):
+        def generate(context, builder, signature, arguments):
+            function = ir.FunctionType(ir.DoubleType(), [ir.IntType(64)] * 4).as_pointer()
+            return builder.call(builder.inttoptr(arguments[0], function), arguments[1:])
+
+        return types.float64(*[types.int64] * 5), generate
+
+    return call_address

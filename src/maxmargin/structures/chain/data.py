@@ -1,4 +1,4 @@
-"""Chains: a label a position, scored by the position's features and by neighbouring labels."""
+"""Chains: one label per position, scored by the features there and by neighbouring labels."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def chain_data(
     steps = np.diff(offsets)
     if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != X.shape[0] or (steps < 1).any():
         raise ValueError(
-            f"offsets must rise from 0 to {X.shape[0]}, the number of rows of X; a sequence has a "
-            f"position at least."
+            f"offsets must rise from 0 to {X.shape[0]}, the number of rows of X; a sequence has at "
+            "least one position."
         )
     if X.shape[1] != layout.n_columns:
         raise ValueError(f"X has {X.shape[1]} columns but the layout {layout.n_columns}.")

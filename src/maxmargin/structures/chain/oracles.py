@@ -77,8 +77,11 @@ class KBestRoom(NamedTuple):
     scores: Any  # (k,)
 
 
-def _k_best_room(data, k):
+@implements(k_best_room, ChainData)
+def _k_best_room(data, cost, k):
     """Return room for k labellings; refuse sequences that are too long for that."""
+    if isinstance(cost, WholeCost):
+        k += 1  # the truth may be one of them
     longest, n_labels = int(np.diff(data.offsets).max(initial=1)), data.layout.n_labels
     check_room(data, f"The {k} best labellings", 16 * longest * n_labels * k)
     return KBestRoom(
@@ -90,12 +93,6 @@ def _k_best_room(data, k):
         np.zeros(k * longest, dtype=np.int32),
         np.zeros(k),
     )
-
-
-@implements(k_best_room, ChainData, PartCost)
-def _k_best_room_part(data, cost, k):
-    """Return room for k labellings."""
-    return _k_best_room(data, k)
 
 
 @implements(k_best, ChainData, PartCost)
@@ -159,12 +156,6 @@ def _output_cost_whole(data, cost, i, outputs, at):
         if outputs[at + t] != data.labels[first + t]:
             return cost.price[i]
     return 0.0
-
-
-@implements(k_best_room, ChainData, WholeCost)
-def _k_best_room_whole(data, cost, k):
-    """Return room for k + 1 labellings, since the truth may be one of them."""
-    return _k_best_room(data, k + 1)
 
 
 @implements(k_best, ChainData, WholeCost)

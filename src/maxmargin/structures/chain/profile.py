@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
+    CostOfPositions,
     cost_step,
     implements,
     margin_error,
@@ -18,7 +19,7 @@ from maxmargin.core.contract import (
     profile_room,
     profile_up_to,
 )
-from maxmargin.costs.levels import steps_of
+from maxmargin.costs.levels import step_of, steps_of
 from maxmargin.costs.tables import PartCost, WholeCost
 from maxmargin.inference.chain.best import path_score
 from maxmargin.inference.chain.other import best_other_path
@@ -46,13 +47,10 @@ def _profile_levels(data, cost):
     return int(np.add.reduceat(most, data.offsets[:-1]).max(initial=0)) + 1
 
 
-@implements(cost_step, ChainData, PartCost)
+@implements(cost_step, ChainData, CostOfPositions)
 def _cost_step(data, cost):
-    """Return the step of each example; None where the prices have no common step."""
-    try:
-        return cost.scale * steps_of(cost.matrix)[1]
-    except ValueError:
-        return None
+    """Return the step of the cost, which all labellings have."""
+    return step_of(cost)
 
 
 @implements(profile_price, ChainData, PartCost)
@@ -144,12 +142,6 @@ def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
 
 
 # -- the zero-one cost: two levels, the right labelling and the best of all others ----------------
-
-
-@implements(cost_step, ChainData, WholeCost)
-def _cost_step_whole(data, cost):
-    """Return the price of each example: costs are 0 or this."""
-    return cost.price
 
 
 @implements(profile_levels, ChainData, WholeCost)

@@ -1,4 +1,4 @@
-"""Classes: phi(x, y) puts x, and a constant, into the rows of class y."""
+"""Classes: phi(x, y) puts x, and a constant, into the column of class y."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from maxmargin.core.contract import (
     difference_potentials,
     few_scores,
     implements,
-    list_values,
     listed_norms,
     margin_error,
     n_listed,
@@ -33,7 +32,6 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
-from maxmargin.costs.tables import PartCost, WholeCost
 from maxmargin.features.rows import (
     as_features,
     check_labels,
@@ -176,24 +174,6 @@ def _n_listed(data):
 def _listed_norms(data):
     """Return |x_i|^2, plus 1 for the bias."""
     return squared_norms(data.features) + data.has_bias
-
-
-@implements(list_values, MulticlassData, PartCost)
-def _list_values_part(data, cost, i, theta, values, costs):
-    """List the cost of every class by the matrix, and h + g."""
-    truth = data.labels[i]
-    for k in range(data.n_labels):
-        costs[k] = cost.scale[i] * cost.matrix[truth, k]
-        values[k] = costs[k] + theta.scores[0, k] - theta.scores[0, truth]
-
-
-@implements(list_values, MulticlassData, WholeCost)
-def _list_values_whole(data, cost, i, theta, values, costs):
-    """List the cost of every class, one price for all wrong ones, and h + g."""
-    truth = data.labels[i]
-    for k in range(data.n_labels):
-        costs[k] = cost.price[i] if k != truth else 0.0
-        values[k] = costs[k] + theta.scores[0, k] - theta.scores[0, truth]
 
 
 @implements(add_listed, MulticlassData)

@@ -1,14 +1,22 @@
-"""Classes: costs and oracles. Classes are few, so all are gone through."""
+"""Classes: costs and oracles, which try every class; the same code serves all costs.
+
+What differs by cost is the price of one class, `class_price`.
+"""
+
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
 
 from __future__ import annotations
 
 import numpy as np
 
 from maxmargin.core.contract import (
+    CostOfPositions,
     constrained,
+    generic,
     implements,
     k_best,
     k_best_room,
+    list_values,
     maximize,
     output_cost,
     profile,
@@ -20,56 +28,65 @@ from maxmargin.costs.tables import PartCost, WholeCost
 from maxmargin.structures.classes.data import MulticlassData
 
 
-@implements(maximize, MulticlassData, PartCost)
-def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+@generic
+def class_price(cost, i, truth, label):
+    """Return what example i costs if ``label`` is taken for its class ``truth``."""
+
+
+@implements(class_price, PartCost)
+def _price_of_pair(cost, i, truth, label):
+    """Look up the price in the matrix."""
+    return cost.scale[i] * cost.matrix[truth, label]
+
+
+@implements(class_price, WholeCost)
+def _price_of_mistake(cost, i, truth, label):
+    """Return the one price of all wrong classes."""
+    return cost.price[i] if label != truth else 0.0
+
+
+@implements(output_cost, MulticlassData, CostOfPositions)
+def _output_cost(data, cost, i, outputs, at):
+    """Return the price of the class."""
+    return class_price(cost, i, data.labels[i], outputs[at])
+
+
+@implements(list_values, MulticlassData, CostOfPositions)
+def _list_values(data, cost, i, theta, values, costs):
+    """List the cost of every class, and h + g."""
+    truth = data.labels[i]
+    for k in range(data.n_labels):
+        costs[k] = class_price(cost, i, truth, k)
+        values[k] = costs[k] + theta.scores[0, k] - theta.scores[0, truth]
+
+
+@implements(maximize, MulticlassData, CostOfPositions)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Try every class; of equals the lowest stays."""
     truth = data.labels[i]
     best = -np.inf
     outputs[at] = 0
     for k in range(data.n_labels):
-        price = cost.scale[i] * cost.matrix[truth, k]
+        price = class_price(cost, i, truth, k)
         value = score_scale * theta.scores[0, k] + cost_scale * price
         if value > best:
             best = value
             outputs[at] = k
 
 
-@implements(output_cost, MulticlassData, PartCost)
-def _output_cost_part(data, cost, i, outputs, at):
-    """Return the price of the mistake, by the matrix of the cost."""
-    return cost.scale[i] * cost.matrix[data.labels[i], outputs[at]]
-
-
-@implements(maximize, MulticlassData, WholeCost)
-def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Try every class; of equals the lowest stays."""
-    truth = data.labels[i]
-    best = -np.inf
-    outputs[at] = 0
-    for k in range(data.n_labels):
-        price = cost.price[i] if k != truth else 0.0
-        value = score_scale * theta.scores[0, k] + cost_scale * price
-        if value > best:
-            best = value
-            outputs[at] = k
-
-
-@implements(output_cost, MulticlassData, WholeCost)
-def _output_cost_whole(data, cost, i, outputs, at):
-    """Return the price of the example where the class is wrong."""
-    return cost.price[i] if outputs[at] != data.labels[i] else 0.0
-
-
+@implements(profile_levels, MulticlassData, CostOfPositions)
 def _profile_levels(data, cost):
     """Return the number of classes: each class is a level of its own."""
     return data.n_labels
 
 
+@implements(profile_room, MulticlassData, CostOfPositions)
 def _profile_room(data, cost):
     """Return one cell, in which `profile` asks for the cost of a class."""
     return np.zeros(1, dtype=np.int32)
 
 
+@implements(profile, MulticlassData, CostOfPositions)
 def _profile(data, cost, i, theta, room, own, h, g):
     """List h and g of every class: level k is class k, whatever the costs are."""
     truth_score = theta.scores[0, data.labels[i]]
@@ -80,16 +97,19 @@ def _profile(data, cost, i, theta, room, own, h, g):
     return data.n_labels
 
 
+@implements(profile_output, MulticlassData, CostOfPositions)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     """Write the class of a level: its index is the level."""
     outputs[at] = level
 
 
+@implements(k_best_room, MulticlassData)
 def _k_best_room(data, cost, k):
     """Return room for the values of the k best classes."""
     return np.zeros(k)
 
 
+@implements(k_best, MulticlassData, CostOfPositions)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     """Insert every class into a list of the k best, which stays sorted.
 
@@ -117,6 +137,7 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
     return count
 
 
+@implements(constrained, MulticlassData, CostOfPositions)
 def _constrained(
     data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
 ):
@@ -140,13 +161,3 @@ def _constrained(
             best, best_h, found = value, h, k
     outputs[at] = max(found, 0)
     return found >= 0
-
-
-for _cost in (PartCost, WholeCost):
-    implements(profile_levels, MulticlassData, _cost)(_profile_levels)
-    implements(profile_room, MulticlassData, _cost)(_profile_room)
-    implements(profile, MulticlassData, _cost)(_profile)
-    implements(profile_output, MulticlassData, _cost)(_profile_output)
-    implements(k_best_room, MulticlassData, _cost)(_k_best_room)
-    implements(k_best, MulticlassData, _cost)(_k_best)
-    implements(constrained, MulticlassData, _cost)(_constrained)

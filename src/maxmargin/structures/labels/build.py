@@ -1,4 +1,4 @@
-"""Label sets, made and checked; and a tree of edges learnt from them."""
+"""Label sets made from what a caller has, checked; and a tree of edges learnt from them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree
 
 from maxmargin.features.rows import as_features
 from maxmargin.inference.labels.graph import label_graph
@@ -115,6 +114,8 @@ def learnt_tree(Y: Any) -> np.ndarray:
     # scipy finds a minimal tree, hence the minus below, and takes zeros for no edge. Independent
     # labels may have a tiny information by rounding, which is set to 0.
     information[information <= 1e-12] = 0.0
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
     tree = minimum_spanning_tree(sp.csr_matrix(-np.triu(information, 1)))
     first, second = tree.nonzero()
     edges = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)

@@ -1,23 +1,47 @@
-"""Label sets: any number of labels an example, on or off, with weights for pairs of labels.
+"""Label sets: any number of labels per example, on or off, with weights for pairs of labels.
 
 phi(x, y) puts x, and a constant, into the column of every label that is on, and counts for every
 edge (a, b) of the graph whether both its labels are on. A weight >= 0 of an edge is attractive.
 
 There is one type of data for each way of inference. The fields that they share have the same names
-and meanings, so what does not depend on inference is written once (shared.py).
+and meanings, so what does not depend on inference is written once, for a family of these types.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.features.rows import frozen
+from maxmargin.core.contract import (
+    add_scores,
+    are_outputs,
+    belongs,
+    implements,
+    n_weights,
+    output_size,
+    output_sizes,
+    potentials,
+    score_lengths,
+    switches,
+    true_parts,
+    truths,
+)
+from maxmargin.features.rows import frozen, row_lengths
 from maxmargin.inference.labels.graph import LabelGraph
 from maxmargin.inference.labels.tree import TreeOrder
 
 
+class LabelData:
+    """Family of all types of label sets that run compiled: they have the fields of each other."""
+
+
+class IntegralLabels:
+    """Family of those whose outputs have one cell per label: 1 (on), 0 (off) or -1 (unknown)."""
+
+
+@belongs(IntegralLabels, LabelData)
 class IndependentLabels(NamedTuple):
     """Label sets without edges: closed forms. w = [weights (n_columns, n_labels) | bias | pairs].
 
@@ -33,6 +57,7 @@ class IndependentLabels(NamedTuple):
     graph: LabelGraph
 
 
+@belongs(IntegralLabels, LabelData)
 class TreeLabels(NamedTuple):
     """Label sets whose edges form a forest: max-product. Fields of `IndependentLabels`, and:"""
 
@@ -45,6 +70,7 @@ class TreeLabels(NamedTuple):
     tree: TreeOrder
 
 
+@belongs(IntegralLabels, LabelData)
 class ListedLabels(NamedTuple):
     """Label sets with any edges, so few labels that all sets are listed."""
 
@@ -56,6 +82,7 @@ class ListedLabels(NamedTuple):
     graph: LabelGraph
 
 
+@belongs(IntegralLabels, LabelData)
 class PairwiseLabels(NamedTuple):
     """Label sets with any edges: roof duality, then a local search, bounded by the relaxation.
 
@@ -70,6 +97,7 @@ class PairwiseLabels(NamedTuple):
     graph: LabelGraph
 
 
+@belongs(LabelData)
 class RelaxedLabels(NamedTuple):
     """Label sets with any edges, relaxed to the local polytope: roof duality, exact for that.
 
@@ -110,12 +138,27 @@ INFERENCES: dict[str, type] = {
 }
 
 
+def implements_each(
+    function: Callable, kinds: tuple[type, ...], *costs: type
+) -> Callable[[Callable], Callable]:
+    """Register the decorated function for several types, with each of these costs if any."""
+
+    def register(implementation: Callable) -> Callable:
+        for kind in kinds:
+            for cost in costs or (None,):
+                pair = (kind,) if cost is None else (kind, cost)
+                implements(function, *pair)(implementation)
+        return implementation
+
+    return register
+
+
 def check_label_sets(Y: Any, n_rows: int) -> np.ndarray:
     """Return label sets as int32; refuse what is no matrix of -1, 0 and 1."""
     given = np.asarray(Y)
     if given.ndim != 2 or given.shape[0] != n_rows or given.shape[1] < 1:
         raise ValueError(
-            f"Y must be a matrix of {n_rows} rows, as X has, and a column a label; got shape "
+            f"Y must be a matrix of {n_rows} rows, as X has, and one column per label; got shape "
             f"{given.shape}."
         )
     if given.dtype.kind not in "biuf":
@@ -127,3 +170,73 @@ def check_label_sets(Y: Any, n_rows: int) -> np.ndarray:
             f"Y[{i}, {j}] is {given[i, j]}; expected 1 (on), 0 (off) or -1 (not known)."
         )
     return frozen(given, np.int32)
+
+
+@implements(n_weights, LabelData)
+def _n_weights(data):
+    """Return the length of w: the weights of labels, their biases, and the weights of edges."""
+    return (data.n_columns + data.has_bias) * data.n_labels + len(data.graph.edges)
+
+
+@implements(output_sizes, IntegralLabels)
+def _output_sizes(data):
+    """Return the number of labels for every example."""
+    return np.full(len(data.labels), data.n_labels, dtype=np.int64)
+
+
+@implements(truths, IntegralLabels)
+def _truths(data):
+    """Return the true label sets: 1, 0, or -1 where a label is not known."""
+    return data.labels.reshape(-1)
+
+
+@implements(true_parts, LabelData)
+def _true_parts(data):
+    """Return the true states of all labels, for costs that price switches."""
+    return switches(data.labels)
+
+
+@implements(are_outputs, IntegralLabels)
+def are_sets(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Tell which cells are label sets, as `are_outputs` says."""
+    sets = cells.reshape(len(examples), data.n_labels)
+    known = np.asarray(data.labels)[examples] >= 0
+    # The cell of a label that is not known may hold -1, 0 or 1: nobody reads it.
+    good = np.where(known, (sets == 0) | (sets == 1), (sets >= -1) & (sets <= 1))
+    return np.asarray(good.all(axis=1))
+
+
+@implements(score_lengths, LabelData)
+def _score_lengths(data):
+    """Bound phi by the row of the example: see `label_lengths`."""
+    return label_lengths(data, *row_lengths(data.features))
+
+
+def label_lengths(data: Any, lengths: np.ndarray, terms: np.ndarray) -> tuple[Any, Any]:
+    """Return what `score_lengths` returns, given the lengths of rows and the terms of each.
+
+    Every label that is on adds its row and a bias, every edge whose labels are both on a weight.
+    """
+    n_edges = len(data.graph.edges)
+    labels = np.sqrt(data.n_labels) * (lengths + data.has_bias)
+    return labels + np.sqrt(n_edges), terms + (1.0 + data.n_labels + n_edges)
+
+
+@implements(output_size, IntegralLabels)
+def _output_size(data, i):
+    """Return the number of labels."""
+    return data.n_labels
+
+
+@implements(potentials, LabelData)
+def _potentials(data, i, w, scale, theta):
+    """Fill theta with the scores of labels and edges."""
+    m = data.n_labels
+    n_rows = data.n_columns + data.has_bias
+    W = w[: n_rows * m].reshape((n_rows, m))
+    for j in range(m):
+        theta.unary[0, j] = scale * W[data.n_columns, j] if data.has_bias else 0.0
+    add_scores(data.features, i, 1, scale, W, theta.unary)
+    pair = w[n_rows * m :]
+    for e in range(theta.pair.shape[0]):
+        theta.pair[e] = scale * pair[e]

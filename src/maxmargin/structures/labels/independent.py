@@ -1,4 +1,6 @@
-"""Oracles of label sets without edges: every answer is read off sorted lists of labels."""
+"""Label sets without edges: the best output and the k best, read off sorted lists of labels."""
+
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
 
 from __future__ import annotations
 
@@ -12,39 +14,23 @@ from maxmargin.core.contract import (
     k_best,
     k_best_room,
     maximize,
-    profile,
-    profile_levels,
-    profile_output,
-    profile_room,
     workspace,
 )
 from maxmargin.costs.tables import F1Cost, SwitchCost, WholeCost
 from maxmargin.inference.labels.independent import (
     best_counts,
     best_k_labels,
-    flip_profile,
     write_counts,
 )
+from maxmargin.structures.labels.costs import label_gains, scales_with_ties
 from maxmargin.structures.labels.data import IndependentLabels, label_potentials
-from maxmargin.structures.labels.shared import (
-    add_shifts,
+from maxmargin.structures.labels.oracles import (
     augment,
-    check_has_levels,
-    counts_labels,
     hide_unknown,
-    implements_each,
     known_scores,
-    label_gains,
-    most_counts,
-    scales_with_ties,
-    weighted_gain,
-    write_level_costs,
-    write_reference,
     write_set,
     write_with_price,
 )
-
-OWN = (IndependentLabels,)
 
 
 class IndependentRoom(NamedTuple):
@@ -69,7 +55,16 @@ def _workspace(data):
 # -- the best output -----------------------------------------------------------------------------
 
 
-@implements_each(maximize, OWN, SwitchCost)
+@jitable
+def _weighted_gain(score, price, score_scale, cost_scale):
+    """Return what a label gains when on; if a scale is 0, its criterion breaks ties."""
+    gain = score_scale * score + cost_scale * price
+    if gain == 0.0 and score_scale * cost_scale == 0.0:
+        return score + price
+    return gain
+
+
+@implements(maximize, IndependentLabels, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Switch on every label that gains something."""
     for j in range(data.n_labels):
@@ -79,12 +74,12 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
         else:
             added, price = label_gains(cost, i, j, truth)
             score = theta.unary[0, j] + added
-            gain = weighted_gain(score, price, score_scale, cost_scale)
+            gain = _weighted_gain(score, price, score_scale, cost_scale)
             outputs[at + j] = 1 if gain > 0.0 else 0
 
 
 @jitable
-def _write_best_other(data, i, theta, outputs, at):
+def write_best_other(data, i, theta, outputs, at):
     """Write the best output other than the truth; return whether there is one.
 
     If the best output is the truth, the label of smallest |score| is flipped.
@@ -109,7 +104,7 @@ def _write_best_other(data, i, theta, outputs, at):
 @implements(maximize, IndependentLabels, WholeCost)
 def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Take the best output other than the truth, unless its value is below 0, the truth's."""
-    if not _write_best_other(data, i, theta, outputs, at):
+    if not write_best_other(data, i, theta, outputs, at):
         return
     h = 0.0
     for j in range(data.n_labels):
@@ -141,11 +136,11 @@ def _maximize_f1(data, cost, i, theta, room, score_scale, cost_scale, outputs, a
             if value > best or (value == best and other > best_other):
                 best, best_other = value, other
                 best_a, best_b = a, b
-    _write_counts(data, i, room.order, n_true, best_a, best_b, outputs, at)
+    write_true_false(data, i, room.order, n_true, best_a, best_b, outputs, at)
 
 
 @jitable
-def _write_counts(data, i, order, n_true, a, b, outputs, at):
+def write_true_false(data, i, order, n_true, a, b, outputs, at):
     """Write the output with the a best true labels and the b best false labels on."""
     write_counts(data.n_labels, order, n_true, a, b, outputs[at:])
     hide_unknown(data, i, outputs, at)
@@ -166,8 +161,10 @@ class BestSets(NamedTuple):
     scores: Any  # (k,)
 
 
-def _best_sets(data, k):
-    """Return room for k label sets."""
+@implements(k_best_room, IndependentLabels)
+def _k_best_room(data, cost, k):
+    """Return room for k label sets; with a `WholeCost` for one more, since one may be the truth."""
+    k += isinstance(cost, WholeCost)
     m = data.n_labels
     last, base = np.zeros((2, 2 * k), dtype=np.int32)
     return BestSets(
@@ -179,18 +176,6 @@ def _best_sets(data, k):
         np.zeros((k, m), dtype=np.int32),
         np.zeros(k),
     )
-
-
-@implements_each(k_best_room, OWN, SwitchCost)
-def _k_best_room(data, cost, k):
-    """Return room for k label sets."""
-    return _best_sets(data, k)
-
-
-@implements(k_best_room, IndependentLabels, WholeCost)
-def _k_best_room_whole(data, cost, k):
-    """Return room for k + 1 label sets, since the truth may be one of them."""
-    return _best_sets(data, k + 1)
 
 
 @jitable
@@ -211,7 +196,7 @@ def _rank(room, k, own):
     )
 
 
-@implements_each(k_best, OWN, SwitchCost)
+@implements(k_best, IndependentLabels, SwitchCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     """Rank the label sets with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
@@ -229,118 +214,3 @@ def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, o
     count = _rank(room, k + 1, own)
     price = cost_scale * cost.price[i]
     return write_with_price(data, i, score_scale, price, k, count, own.ys, own.scores, outputs, at)
-
-
-# -- the profile ---------------------------------------------------------------------------------
-
-
-class SortedLabels(NamedTuple):
-    """Room for a profile: the labels in order, and the output that levels count from."""
-
-    gain: Any  # (n_labels,)
-    order: Any  # (n_labels,) int32
-    spare: Any  # (n_labels,) int32
-    sums: Any  # (2, n_labels + 1)
-    counts: Any  # (2,) int64: true and false labels
-    reference: Any  # (n_labels,) int32
-    from_empty: int  # whether the reference is the empty set: see `write_reference`
-
-
-@implements_each(profile_room, OWN, SwitchCost, WholeCost, F1Cost)
-def _profile_room(data, cost):
-    """Return room for labels sorted by what they gain."""
-    m = data.n_labels
-    order, spare, reference = np.zeros((3, m), dtype=np.int32)
-    return SortedLabels(
-        np.zeros(m),
-        order,
-        spare,
-        np.zeros((2, m + 1)),
-        np.zeros(2, dtype=np.int64),
-        reference,
-        int(isinstance(cost, SwitchCost) and counts_labels(cost)),
-    )
-
-
-@implements(profile_levels, IndependentLabels, SwitchCost)
-def _profile_levels(data, cost):
-    """Return one level per number of labels that differ from the reference."""
-    check_has_levels(data, cost)
-    return data.n_labels + 1
-
-
-@implements(profile, IndependentLabels, SwitchCost)
-def _profile(data, cost, i, theta, room, own, h, g):
-    """List the best h of every level: level l flips the l labels that gain most."""
-    true = add_shifts(data, cost, i, theta, room)
-    write_reference(data, i, own.from_empty, own.reference)
-    n = flip_profile(room.augmented, own.reference, own.gain, own.order, own.spare, h)
-    if own.from_empty:
-        for level in range(n + 1):
-            h[level] -= true
-    write_level_costs(data, cost, i, own.from_empty, n + 1, g)
-    return n + 1
-
-
-@implements(profile_output, IndependentLabels, SwitchCost)
-def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
-    """Flip the first ``level`` labels of the order in the reference."""
-    write_reference(data, i, own.from_empty, outputs[at:])
-    for rank in range(level):
-        j = own.order[rank]
-        outputs[at + j] = 1 - outputs[at + j]
-
-
-@implements(profile_levels, IndependentLabels, WholeCost)
-def _profile_levels_whole(data, cost):
-    """Return 2: the truth, and all others."""
-    return 2
-
-
-@implements(profile, IndependentLabels, WholeCost)
-def _profile_whole(data, cost, i, theta, room, own, h, g):
-    """Level 0 is the truth, level 1 the best other output, which own.order holds."""
-    h[0] = g[0] = 0.0
-    if not _write_best_other(data, i, theta, own.order, 0):
-        return 1
-    h[1] = 0.0
-    for j in range(data.n_labels):
-        label = own.order[j]
-        if label != data.labels[i, j]:
-            h[1] += theta.unary[0, j] if label == 1 else -theta.unary[0, j]
-    g[1] = cost.price[i]
-    return 2
-
-
-@implements(profile_output, IndependentLabels, WholeCost)
-def _profile_output_whole(data, cost, i, theta, room, own, level, outputs, at):
-    """Write the truth for level 0, or the output that the last profile found."""
-    for j in range(data.n_labels):
-        outputs[at + j] = own.order[j] if level == 1 else data.labels[i, j]
-
-
-@implements(profile_levels, IndependentLabels, F1Cost)
-def _profile_levels_f1(data, cost):
-    """Return the largest number of pairs (true labels on, false labels on)."""
-    return most_counts(data)
-
-
-@implements(profile, IndependentLabels, F1Cost)
-def _profile_f1(data, cost, i, theta, room, own, h, g):
-    """List the pairs (a, b): level a * (n_false + 1) + b has a true and b false labels on."""
-    n_true, n_false = best_counts(theta.unary[0], data.labels[i], own.order, own.spare, own.sums)
-    own.counts[0], own.counts[1] = n_true, n_false
-    for a in range(n_true + 1):
-        for b in range(n_false + 1):
-            level = a * (n_false + 1) + b
-            wrong = n_true - a + b
-            h[level] = (own.sums[0, a] - own.sums[0, n_true]) + own.sums[1, b]
-            g[level] = cost.price[i] * wrong / (n_true + a + b) if wrong > 0 else 0.0
-    return (n_true + 1) * (n_false + 1)
-
-
-@implements(profile_output, IndependentLabels, F1Cost)
-def _profile_output_f1(data, cost, i, theta, room, own, level, outputs, at):
-    """Write the output of the pair (a, b) that a level stands for."""
-    a, b = level // (own.counts[1] + 1), level % (own.counts[1] + 1)
-    _write_counts(data, i, own.order, own.counts[0], a, b, outputs, at)

@@ -21,15 +21,9 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.flips import BoundedRoom, best_labels_bounded, bounded_room
+from maxmargin.structures.labels.costs import scales_with_ties
 from maxmargin.structures.labels.data import PairwiseLabels, label_potentials
-from maxmargin.structures.labels.shared import (
-    augment,
-    hide_unknown,
-    implements_each,
-    scales_with_ties,
-)
-
-OWN = (PairwiseLabels,)
+from maxmargin.structures.labels.oracles import augment, hide_unknown
 
 
 class PairwiseRoom(NamedTuple):
@@ -63,14 +57,14 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     return max(bound - value, 0.0)
 
 
-@implements_each(maximize, OWN, SwitchCost)
+@implements(maximize, PairwiseLabels, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write a good output, which need not be the best."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
-@implements_each(maximize_bounded, OWN, SwitchCost)
+@implements(maximize_bounded, PairwiseLabels, SwitchCost)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write a good output; return the bound of the relaxation."""
     scores, costs = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)

@@ -41,14 +41,15 @@ from maxmargin.core.contract import (
 from maxmargin.costs.tables import SwitchCost, WholeCost
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
-from maxmargin.structures.labels.data import check_label_sets, label_potentials
-from maxmargin.structures.labels.shared import (
+from maxmargin.structures.labels.costs import scales_with_ties
+from maxmargin.structures.labels.data import (
     are_sets,
+    check_label_sets,
     implements_each,
     label_lengths,
-    scales_with_ties,
+    label_potentials,
 )
-from maxmargin.structures.user.data import Box
+from maxmargin.structures.user.boxes import Box
 
 #: `constrained` asks for slopes > low, but a linear programme knows only >=, and the truth has the
 #: slope 0. So the relaxation is asked for at least this slope. An output below it is worth at most
@@ -412,7 +413,7 @@ def _capabilities(data, cost):
     return named if data.time_limit is None else named - {"k_best", "constrained"}
 
 
-@implements_each(k_best_room, (ProgramLabels,), SwitchCost)
+@implements(k_best_room, ProgramLabels)
 def _k_best_room(data, cost, k):
     """Return nothing to work in."""
     return np.zeros(0)

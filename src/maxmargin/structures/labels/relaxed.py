@@ -35,12 +35,9 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
+from maxmargin.structures.labels.costs import scales_with_ties
 from maxmargin.structures.labels.data import RelaxedLabels, label_potentials
-from maxmargin.structures.labels.shared import (
-    augment,
-    implements_each,
-    scales_with_ties,
-)
+from maxmargin.structures.labels.oracles import augment
 
 #: How many edges have their bits in one int32 cell: all but the sign bit are used.
 BITS = 31
@@ -314,7 +311,7 @@ def _shift(data, cost, i, outputs, at):
 # -- the best output -----------------------------------------------------------------------------
 
 
-@implements_each(maximize, (RelaxedLabels,), SwitchCost)
+@implements(maximize, RelaxedLabels, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write the vertex that roof duality finds, as left and as right, with share 0."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)

@@ -20,23 +20,22 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.tables import SwitchCost, WholeCost
 from maxmargin.inference.labels.tree import best_k_tree, best_tree, tree_profile, write_tree_level
+from maxmargin.structures.labels.costs import scales_with_ties
 from maxmargin.structures.labels.data import TreeLabels, label_potentials
-from maxmargin.structures.labels.shared import (
-    add_shifts,
-    augment,
+from maxmargin.structures.labels.levels import (
     check_has_levels,
     counts_labels,
-    hide_unknown,
-    implements_each,
-    known_scores,
-    scales_with_ties,
     write_level_costs,
     write_reference,
+)
+from maxmargin.structures.labels.oracles import (
+    add_shifts,
+    augment,
+    hide_unknown,
+    known_scores,
     write_set,
     write_with_price,
 )
-
-OWN = (TreeLabels,)
 
 
 class BestOfTree(NamedTuple):
@@ -86,7 +85,7 @@ def _workspace(data):
     return label_potentials(data), room
 
 
-@implements_each(maximize, OWN, SwitchCost)
+@implements(maximize, TreeLabels, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Find the best label set by messages, with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
@@ -98,16 +97,10 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 # -- the k best ----------------------------------------------------------------------------------
 
 
-@implements_each(k_best_room, OWN, SwitchCost)
+@implements(k_best_room, TreeLabels)
 def _k_best_room(data, cost, k):
-    """Return room for k label sets."""
-    return _best_of_tree(data, k)
-
-
-@implements(k_best_room, TreeLabels, WholeCost)
-def _k_best_room_whole(data, cost, k):
-    """Return room for k + 1 label sets, since the truth may be one of them."""
-    return _best_of_tree(data, k + 1)
+    """Return room for k label sets; with a `WholeCost` for one more, since one may be the truth."""
+    return _best_of_tree(data, k + isinstance(cost, WholeCost))
 
 
 @jitable
@@ -129,7 +122,7 @@ def _rank(data, room, pair, k, own):
     )
 
 
-@implements_each(k_best, OWN, SwitchCost)
+@implements(k_best, TreeLabels, SwitchCost)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     """Rank the label sets with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
@@ -183,7 +176,7 @@ def _profile_levels(data, cost):
     return data.n_labels + 1
 
 
-@implements_each(profile_room, OWN, SwitchCost)
+@implements(profile_room, TreeLabels, SwitchCost)
 def _profile_room(data, cost):
     """Return room for tables of all labels and levels."""
     m = data.n_labels
@@ -231,7 +224,7 @@ def _profile(data, cost, i, theta, room, own, h, g):
     return data.n_labels + 1
 
 
-@implements_each(profile_output, OWN, SwitchCost)
+@implements(profile_output, TreeLabels, SwitchCost)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     """Trace back the label set of a level, from the tables of the last profile."""
     write_tree_level(

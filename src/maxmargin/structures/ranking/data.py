@@ -84,11 +84,13 @@ def ranking_data(
     """
     first, sizes, n_relevant = (np.asarray(array) for array in (first, sizes, n_relevant))
     if not len(first) == len(sizes) == len(n_relevant):
-        raise ValueError("first, sizes and n_relevant must have one entry an example each.")
+        raise ValueError("first, sizes and n_relevant must have one entry per example.")
     if len(first) and not ((first >= 0).all() and (first + sizes <= X.shape[0]).all()):
         raise ValueError(f"Examples must be made of the {X.shape[0]} rows of X.")
     if not ((sizes >= 1).all() and (n_relevant >= 0).all() and (n_relevant <= sizes).all()):
-        raise ValueError("Examples must have at least one sample, and no more relevant ones.")
+        raise ValueError(
+            "Examples must have at least one sample, and no more relevant samples than samples."
+        )
     return RankingData(
         as_features(X),
         frozen(first, np.int64),

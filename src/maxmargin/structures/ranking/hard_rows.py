@@ -1,4 +1,4 @@
-"""Rows that w must keep on their side: y_i (w.x_i + b) >= 1, not to be bought off by a loss."""
+"""Rows that w must classify right: y_i (w.x_i + b) >= 1 is a constraint, not part of the loss."""
 
 from __future__ import annotations
 

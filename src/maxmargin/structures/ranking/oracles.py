@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.core.contract import implements, maximize, output_cost
+from maxmargin.core.contract import CostOfPlaces, implements, maximize, output_cost
 from maxmargin.inference.ranking.interleave import interleave
-from maxmargin.inference.ranking.rule import (
-    GeneralRule,
-    MonotoneRule,
-    TopRule,
-    cost_of_places,
-)
+from maxmargin.inference.ranking.rule import cost_of_places
 from maxmargin.structures.ranking.data import RankingData
 
 
+@implements(maximize, RankingData, CostOfPlaces)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Find the best interleaving by the rule of the cost; scores are multiplied by score_scale."""
     P, size = data.n_relevant[i], data.sizes[i]
@@ -29,6 +25,7 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     )  # fmt: skip
 
 
+@implements(output_cost, RankingData, CostOfPlaces)
 def _output_cost(data, cost, i, outputs, at):
     """Return the cost of the places that the relevant samples have."""
     P, size = data.n_relevant[i], data.sizes[i]
@@ -44,8 +41,3 @@ def _output_cost(data, cost, i, outputs, at):
         total += counts[k]
         above[k] = total
     return cost_of_places(cost, above, P, size - P)
-
-
-for _rule in (MonotoneRule, TopRule, GeneralRule):
-    implements(maximize, RankingData, _rule)(_maximize)
-    implements(output_cost, RankingData, _rule)(_output_cost)

@@ -1,4 +1,4 @@
-"""A user's structure whose passes are compiled: what it offers, and what is missing if it does not.
+"""A user's structure that runs compiled: what it must offer, and checks that name what is missing.
 
 Its examples are a NamedTuple of arrays for which the functions of `maxmargin.core.contract` are
 implemented, as those of our own structures are.
@@ -26,6 +26,7 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
+from maxmargin.core.dispatch import second_types
 
 _NEEDED = (n_weights, output_sizes, truths, workspace, output_size, potentials)
 
@@ -107,8 +108,7 @@ def check_cost_fits(data: Any, cost: Any) -> None:
     """Refuse a cost for which these data have no oracle; name those that have one."""
     if has(maximize, type(data), type(cost)) and has(output_cost, type(data), type(cost)):
         return
-    pairs = maximize.implementations  # type: ignore[attr-defined]
-    fitting = [kinds[1].__name__ for kinds in pairs if kinds[0] is type(data)]
+    fitting = [kind.__name__ for kind in second_types(maximize, type(data))]
     raise TypeError(
         f"{type(data).__name__} has no maximize and output_cost for {type(cost).__name__}. Costs "
         f"that fit: {', '.join(fitting) or 'none'}."

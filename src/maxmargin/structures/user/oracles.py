@@ -1,4 +1,4 @@
-"""The oracles that a user's structure in plain Python may have beside `maximize`.
+"""The oracles of a user's structure in plain Python: `maximize`, and the optional ones.
 
 =================  ================================================================================
 `profile(x, w, y_true)`
@@ -35,6 +35,7 @@ from maxmargin.core.contract import (
     k_best,
     k_best_room,
     margin_error,
+    maximize,
     maximize_within,
     output_cost,
     output_parts,
@@ -43,9 +44,28 @@ from maxmargin.core.contract import (
     profile_output,
     profile_room,
 )
-from maxmargin.structures.user.data import Box, OwnCost, UserData, ask_maximize, read_only
+from maxmargin.structures.user.boxes import Box
+from maxmargin.structures.user.data import UserData
+from maxmargin.structures.user.structure import ask_maximize, read_only
 
 OPTIONAL = ("k_best", "constrained", "profile")
+
+
+class OwnCost:
+    """Stands for the cost that a user's structure brings along."""
+
+
+@implements(maximize, UserData, OwnCost)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Ask `maximize` of the structure."""
+    x, truth, scale = data.X[i], data.truths[i].value, score_scale * theta.scale
+    outputs[at] = Box(ask_maximize(data.structure, i, x, theta.w, truth, scale, cost_scale))
+
+
+@implements(output_cost, UserData, OwnCost)
+def _output_cost(data, cost, i, outputs, at):
+    """Ask `cost` of the structure."""
+    return data.cost(i, outputs[at])
 
 
 @implements(capabilities, UserData)
@@ -116,7 +136,7 @@ def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     outputs[at] = own[level]
 
 
-@implements(k_best_room, UserData, OwnCost)
+@implements(k_best_room, UserData)
 def _k_best_room(data, cost, k):
     """Return nothing: `k_best` of the structure needs no room of ours."""
     return None

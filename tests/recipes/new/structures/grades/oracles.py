@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from maxmargin.structures.grades.data import GradesData
 
-from maxmargin.core.contract import implements, maximize, output_cost
+from maxmargin.core.contract import CostOfPositions, implements, maximize, output_cost
 from maxmargin.costs.tables import PartCost, WholeCost
 
 
+@implements(maximize, GradesData, CostOfPositions)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score, best, found = 0.0, -np.inf, 0
     for y in range(data.n_grades):
@@ -19,10 +20,6 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
         if y < data.n_grades - 1:
             score += theta.slope[0, 0] + theta.steps[y]
     outputs[at] = found
-
-
-for _cost in (PartCost, WholeCost):
-    implements(maximize, GradesData, _cost)(_maximize)
 
 
 @implements(output_cost, GradesData, PartCost)
