@@ -63,7 +63,7 @@ try:
 except (ImportError, AttributeError):
     CompileResultCacheImpl = FunctionCache = InTreeCacheLocator = object
 
-__all__ = ["attach_cache", "describe"]
+__all__ = ["attach_cache"]
 
 _BESIDE = "__pycache__"
 _WARNED = threading.Event()
@@ -164,9 +164,9 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
         """Return the file of a signature, and what its code is made of."""
         arguments, return_type = _arguments(sig)
         classes: set[type] = set()
-        described = [describe(t, classes) for t in arguments]
+        described = [_describe(t, classes) for t in arguments]
         if return_type is not None:
-            described.append(describe(return_type, classes))
+            described.append(_describe(return_type, classes))
         config = numba.config
         settings = (bool(config.BOUNDSCHECK), str(config.OPT), bool(config.DEBUGINFO_DEFAULT))
         # machine is the rest of numba's key: the processor, the function's bytecode and closure.
@@ -236,10 +236,10 @@ _SCALARS = (types.Number, types.Boolean, types.NoneType, types.UnicodeType, type
 _LEAVES = (*_SCALARS, types.NumPyRandomGeneratorType)
 
 
-def describe(t: Any, classes: set[type]) -> str:
+def _describe(t: Any, classes: set[type]) -> str:
     """Return a text that identifies a numba type; add all NamedTuple classes in it to `classes`."""
     if isinstance(t, types.BaseTuple):
-        inner = ", ".join(describe(item, classes) for item in t.types)
+        inner = ", ".join(_describe(item, classes) for item in t.types)
         if not isinstance(t, types.BaseNamedTuple):
             return f"({inner},)"
         cls = t.instance_class
@@ -248,11 +248,11 @@ def describe(t: Any, classes: set[type]) -> str:
         classes.add(cls)
         return f"{cls.__module__}:{cls.__qualname__}{cls._fields}({inner})"
     if isinstance(t, types.Optional):
-        return f"optional({describe(t.type, classes)})"
+        return f"optional({_describe(t.type, classes)})"
     if isinstance(getattr(t, "inner", None), types.Type):  # an address, see core/erase
-        return f"{type(t).__name__}({describe(t.inner, classes)})"
+        return f"{type(t).__name__}({_describe(t.inner, classes)})"
     if type(t) is types.Array:
-        describe(t.dtype, classes)  # raises for records and the like
+        _describe(t.dtype, classes)  # raises for records and the like
         return str(t.name)
     if isinstance(t, types.Omitted) and isinstance(t.value, (int, float, str, type(None))):
         return f"omitted({t.value!r})"

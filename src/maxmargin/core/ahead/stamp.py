@@ -24,7 +24,7 @@ def stamp_of(run: Callable[..., Any], arguments: Any) -> str:
     """
     classes: set[type] = set()
     try:
-        cache.describe(arguments, classes)
+        cache._describe(arguments, classes)
         found = sources(run, classes)
         found.facts.discard(("numpy", np.__version__))
         return found.stamp()

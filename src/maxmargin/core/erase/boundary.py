@@ -138,7 +138,7 @@ def _profile_room(data: Any, cost: Any) -> AnyRoom:
     return data.keep(profile_room)
 
 
-@implements(k_best_room, _Maker, _Maker)
+@implements(k_best_room, _Maker)
 def _k_best_room(data: Any, cost: Any, k: Any) -> AnyRoom:
     return data.keep(k_best_room, k)
 
