@@ -16,7 +16,7 @@ from numba.extending import register_jitable
 
 from maxmargin.core import cache as _cache
 from maxmargin.core import compile as _compile
-from maxmargin.core import sources as _sources
+from maxmargin.core import files as _files
 from maxmargin.core.compile import compiled, kernel, load_compiler, when_compiling
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
@@ -57,7 +57,7 @@ def test_failing_to_save_does_not_fail_the_call(monkeypatch, unwarned, error, wa
     def fail(self, data):
         raise error
 
-    monkeypatch.setattr(_sources, "STARTED", math.inf)
+    monkeypatch.setattr(_files, "STARTED", math.inf)
     monkeypatch.setattr(_cache._StampedCache, "load_overload", lambda self, sig, context: None)
     function = kernel(plus_one)
     monkeypatch.setattr(type(function._cache._impl), "reduce", fail)
@@ -69,7 +69,7 @@ def test_failing_to_save_does_not_fail_the_call(monkeypatch, unwarned, error, wa
 
 def test_flush_removes_the_entries_of_this_function_only(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_sources, "STARTED", math.inf)  # even if somebody edits as this runs
+    monkeypatch.setattr(_files, "STARTED", math.inf)  # even if somebody edits as this runs
     function, other = kernel(plus_one), kernel(sum_of)
     function(1), function(1.0), other(1, 2)
     assert len(list(tmp_path.rglob("*plus_one*.nbc"))) == 2

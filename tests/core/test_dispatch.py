@@ -9,7 +9,6 @@ import pytest
 from numba.core.errors import TypingError
 from numba.extending import register_jitable
 
-from maxmargin.core import cache
 from maxmargin.core import contract as g
 from maxmargin.core.compile import compiled
 from maxmargin.core.contract import (
@@ -322,76 +321,3 @@ def test_the_number_of_types_is_checked():
         implements(weigh, Iron)(lambda a, b: 0.0)
     with pytest.raises(TypeError, match="'length' is chosen by 1 types, got 2"):
         implements(length, Iron, Ball)(lambda data, i: 0.0)
-
-
-def _from(module, function):
-    """Return a copy of a function that another module would have written."""
-
-    def copy(a, b):
-        return function(a, b)
-
-    copy.__module__ = module
-    return copy
-
-
-def test_sources_of_a_family_reach_its_types_whenever_they_join(monkeypatch):
-    monkeypatch.setattr(cache, "_ADDED", {})
-
-    @generic_on_two
-    def mass(a, b):
-        """Return anything."""
-
-    class Kin:
-        pass
-
-    implements(mass, Kin, Cloud)(_from("early", _type_type))
-
-    @belongs(Kin)
-    class Late(NamedTuple):
-        x: float
-
-    implements(mass, Kin, Cloud)(_from("later", _type_type))
-    for kind in (Late, Cloud):
-        assert {"early", "later"} <= cache._ADDED[kind]
-
-
-def test_a_users_source_stays_with_the_users_types(monkeypatch):
-    """What is compiled for our types alone must not depend on a user's file."""
-    monkeypatch.setattr(cache, "_ADDED", {})
-
-    @generic_on_two
-    def mass(a, b):
-        """Return anything."""
-
-    class Ours:
-        pass
-
-    Ours.__module__ = "maxmargin.structures"
-
-    @belongs(Ours)
-    class OurData(NamedTuple):
-        x: float
-
-    OurData.__module__ = "maxmargin.structures"
-
-    class Theirs:
-        pass
-
-    @belongs(Theirs)
-    class TheirCost(NamedTuple):
-        x: float
-
-    implements(mass, Ours, Theirs)(_from("user", _type_type))
-    assert cache._ADDED[TheirCost] == {"user"}
-    assert OurData not in cache._ADDED
-    # For types of ours alone the choice depends on the user's file, and so does the stamp.
-    implements(length, Ours)(_length_in_user)
-    assert cache._ADDED[OurData] == {"user"}
-    del length.implementations[(Ours,)]
-
-
-def _length_in_user(data, i):
-    return 0.0
-
-
-_length_in_user.__module__ = "user"

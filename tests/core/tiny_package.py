@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from maxmargin.core import cache, compile, dispatch, sources, trust
+from maxmargin.core import cache, compile, dispatch, files, sources, trust
 
 TINY = {
     "maxmargin/__init__.py": "",
@@ -162,6 +162,26 @@ json.dump({"result": result, "python": None if result == "IndexError" else walk(
 """
 
 
+# Finds what the pass is made of, for three structures; compiles nothing.
+STAMPS = """
+import json, sys
+from maxmargin.solvers.walk import walk
+import maxmargin.structures.far, user.parts
+from maxmargin.structures.own import Own, Uniform
+from user.types import Theirs
+BEFORE
+from maxmargin.core.sources import UntraceableError, sources
+found = {}
+for name, cls in {"own": Own, "uniform": Uniform, "theirs": Theirs}.items():
+    try:
+        found[name] = sources(walk, [cls]).stamp()
+    except UntraceableError as error:
+        found[name] = str(error)
+assert "numba" not in sys.modules
+json.dump(found, sys.stdout)
+"""
+
+
 class Tiny:
     """The tiny package in a folder of its own."""
 
@@ -169,7 +189,7 @@ class Tiny:
         self.root = root
         for name, text in TINY.items():
             self.write(name, text)
-        for module in (cache, compile, dispatch, sources, trust):
+        for module in (cache, compile, dispatch, files, sources, trust):
             shutil.copy(module.__file__, root / "maxmargin" / "core" / Path(module.__file__).name)
         (root / "script.py").write_text(SCRIPT)
 
@@ -202,8 +222,28 @@ class Tiny:
         assert process.returncode == 0, self.stderr
         return json.loads(output)
 
+    def stamps(self, before=""):
+        """Return the stamps of the pass for three structures, or why there are none."""
+        code = STAMPS.replace("BEFORE", before)
+        env = os.environ | {"PYTHONPATH": str(self.root), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=env, cwd=self.root, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
     def entries(self):
         return sorted(self.root.glob("**/walk.walk-*.nbc"))
+
+
+def elsewhere(module, cls, number, function="value"):
+    """Return a module that implements a function for a class, and is no part of its package."""
+    arguments = "data, i" if function == "value" else "data"
+    return (
+        f"from maxmargin.core.contract import {function}\n"
+        "from maxmargin.core.dispatch import implements\n"
+        f"from {module} import {cls}\n"
+        f"@implements({function}, {cls})\ndef other({arguments}):\n    return {number}\n"
+    )
 
 
 def assert_loaded(answer, result):

@@ -57,8 +57,11 @@ def when_compiling(action: Callable[[], Any]) -> Callable[[], None]:
     Examples
     --------
     >>> from maxmargin.core.compile import load_compiler, when_compiling
-    >>> call_off = when_compiling(lambda: print("numba is here"))
-    >>> call_off()  # or nothing, if it was there already
+    >>> told = []
+    >>> call_off = when_compiling(lambda: told.append("here"))
+    >>> numba, _ = load_compiler(), load_compiler()
+    >>> told
+    ['here']
     """
     with _LOCK:
         if _is_loaded:

@@ -19,32 +19,32 @@ import functools
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from inspect import isbuiltin, isclass, isfunction, ismethod
-from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from maxmargin.core.compile import CHOOSERS, OPTIONS, STARTED, Kernel
+from maxmargin.core.compile import CHOOSERS, OPTIONS, Kernel
 from maxmargin.core.dispatch import families
+from maxmargin.core.files import (
+    UntraceableError,
+    files_around,
+    hash_file,
+    is_external,
+    is_ours,
+    machinery,
+    short_name,
+)
 
 __all__ = ["Compiled", "Sources", "UntraceableError", "sources"]
 
-_PACKAGE = Path(__file__).resolve().parents[__name__.count(".") - 1]
-#: Files that decide how anything is compiled; they belong to all compiled code.
-_MACHINERY = ("core/cache.py", "core/compile.py", "core/dispatch.py", "core/erase/*.py")
-#: Packages that numba compiles in its own way; their versions are noted.
-_EXTERNAL = frozenset(sys.stdlib_module_names) | {"llvmlite", "numba", "numpy"}
-#: All facts that were noted in this process, and of each generic function the types it met.
+#: What was noted in this process: facts, implementations, and the types each function has met.
 _KNOWN: dict[str, str] = {}
+_CHOSEN: dict[tuple[Any, tuple[type, ...]], Any] = {}
 _MET: dict[Any, set[type]] = {}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic, np.dtype)
-
-
-class UntraceableError(Exception):
-    """The source of something that is compiled cannot be found or trusted."""
 
 
 class Sources:
@@ -66,7 +66,7 @@ class Sources:
         It covers the names of files without their folders, so an installation can be moved together
         with its cache.
         """
-        lines = [f"{_short(file)} {_hash(file)}" for file in self.files]
+        lines = [f"{short_name(file)} {hash_file(file)}" for file in self.files]
         lines += [f"{name}: {fact}" for name, fact in self.facts]
         text = "\n".join(sorted(lines))
         return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
@@ -88,7 +88,7 @@ def sources(function: Callable[..., Any], classes: Iterable[type]) -> Sources:
 class _Walk:
     def __init__(self) -> None:
         self.found = Sources()
-        self.found.files.update(_machinery())
+        self.found.files.update(machinery())
         self.found.facts.add(("numpy", np.__version__))
         self.functions: set[Any] = set()
         self.generics: set[Any] = set()
@@ -158,12 +158,14 @@ class _Walk:
     def callable(self, where: str, value: Any, is_compiled: bool) -> None:
         """Walk what compiled code may call."""
         self.note(where, _label(value))
-        if hasattr(value, "implementations"):
+        if isinstance(value, Kernel):  # first: whoever asks for its attributes loads the compiler
+            self.note(f"{_label(value)}:<fastmath>", str(value.fastmath))
+            self.function(value.py_func)
+        elif hasattr(value, "implementations"):
             self.generics.add(value)
-        elif _is_external(getattr(value, "__module__", None)) or isbuiltin(value):
+        elif is_external(getattr(value, "__module__", None)) or isbuiltin(value):
             return
-        elif isinstance(value, Kernel) or isfunction(getattr(value, "py_func", None)):
-            self.note(f"{_label(value)}:<fastmath>", str(getattr(value, "fastmath", "")))
+        elif isfunction(getattr(value, "py_func", None)):  # numba's dispatcher
             self.function(value.py_func)
         elif isfunction(value) and value in CHOOSERS:
             self.function(CHOOSERS[value], is_compiled=False)
@@ -180,7 +182,7 @@ class _Walk:
 
     def other(self, where: str, value: Any) -> None:
         """Refuse a value of which it is not known what numba makes of it; types are named."""
-        if not _is_external(type(value).__module__):
+        if not is_external(type(value).__module__):
             raise UntraceableError(f"{where} is {type(value).__name__}, which is not followed")
         text = str(value)
         if " at 0x" in text:  # an address is another one in every process
@@ -189,7 +191,7 @@ class _Walk:
 
     def module(self, module: ModuleType, names: tuple[str, ...], is_compiled: bool) -> None:
         """Walk the attributes of a module that code may read: those whose names it mentions."""
-        if _is_external(module.__name__) or (module.__name__, names) in self.modules:
+        if is_external(module.__name__) or (module.__name__, names) in self.modules:
             return
         self.modules.add((module.__name__, names))
         for name in names:
@@ -209,7 +211,7 @@ class _Walk:
         self.note(where, _label(cls))
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             self.named_tuple(cls)
-        elif not _is_external(cls.__module__):
+        elif not is_external(cls.__module__):
             self.class_file(cls)
 
     def named_tuple(self, cls: type) -> None:
@@ -217,7 +219,7 @@ class _Walk:
         if cls in self.classes:
             return
         self.classes.add(cls)
-        if not _is_external(cls.__module__):
+        if not is_external(cls.__module__):
             self.class_file(cls)
         own: Any = cls
         kinds = [_label(family) for family in families(cls)]
@@ -250,8 +252,9 @@ class _Walk:
     def implementation(self, function: Any, key: tuple[type, ...], implementation: Any) -> None:
         """Walk the implementation of a generic function for types that the code can meet."""
         where = f"{_label(function)}({', '.join(map(_label, key))})"
-        if where not in _KNOWN and _MET.get(function, set()).issuperset(key):
-            # numba may go on with what was chosen before.
+        is_late = (function, key) not in _CHOSEN and _MET.get(function, set()).issuperset(key)
+        if is_late or _CHOSEN.setdefault((function, key), implementation) is not implementation:
+            # numba goes on with what was chosen before.
             raise UntraceableError(f"{where} was implemented after it had been compiled")
         self.value(where, implementation, (), True)
 
@@ -261,8 +264,8 @@ class _Walk:
         if path in self.found.files:
             return
         self.found.files.add(path)
-        if not _is_ours(path):
-            self.found.files.update(map(os.path.realpath, _around(module, file)))
+        if not is_ours(path):
+            self.found.files.update(map(os.path.realpath, files_around(module, file)))
 
 
 class Compiled:
@@ -278,8 +281,10 @@ class Compiled:
     def on_start(self, news: Any) -> None:
         """Note that a function begins to be compiled."""
         function = getattr(news.data["dispatcher"], "py_func", None)
-        own = isfunction(function) and not _is_external(function.__module__)
-        self._open.append({function.__code__.co_filename} if own else set())
+        files = set()
+        if isfunction(function) and not is_external(function.__module__):
+            files.add(function.__code__.co_filename)
+        self._open.append(files)
 
     def on_end(self, news: Any) -> None:
         """Note that it was compiled; what was compiled within it belongs to it."""
@@ -290,9 +295,6 @@ class Compiled:
     def beside(self, found: Sources) -> list[str]:
         """Return the files of what was compiled though the walk has not found it."""
         return [file for file in self.last if os.path.realpath(file) not in found.files]
-
-
-# -- names, files, packages ------------------------------------------------------------------------
 
 
 @functools.cache
@@ -309,52 +311,3 @@ def _label(value: Any) -> str:
     module = getattr(value, "__module__", "")
     name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__qualname__))
     return f"{module}.{name}"
-
-
-def _is_external(module: str | None) -> bool:
-    return module is not None and module.partition(".")[0] in _EXTERNAL
-
-
-@functools.cache
-def _machinery() -> tuple[str, ...]:
-    return tuple(str(file) for pattern in _MACHINERY for file in _PACKAGE.glob(pattern))
-
-
-@functools.cache
-def _is_ours(path: str) -> bool:
-    return Path(path).is_relative_to(_PACKAGE)
-
-
-def _short(path: str) -> str:
-    return str(Path(path).relative_to(_PACKAGE)) if _is_ours(path) else os.path.basename(path)
-
-
-def _around(module: str, file: str) -> Iterator[str]:
-    """Yield the files of all loaded modules that a foreign module may have to do with.
-
-    These are the modules of its package or, if it is in no package, those in its folder: numba may
-    be told of more than names show. The script being run is left out: it changes often, and what
-    it implements is found by the walk.
-    """
-    top, folder = (module or "").partition(".")[0], os.path.dirname(file)
-    is_package = hasattr(sys.modules.get(top), "__path__")
-    for name, other in list(sys.modules.items()):
-        first, dot, _ = name.partition(".")
-        if first != top if is_package else dot or name == "__main__":
-            continue
-        found = getattr(other, "__file__", None) or ""
-        if found.endswith(".py") and (is_package or os.path.dirname(found) == folder):
-            yield found
-
-
-def _hash(path: str) -> str:
-    """Return the hash of a file that has not changed since this process started."""
-    status = os.stat(path)
-    if status.st_mtime > STARTED:
-        raise UntraceableError(f"{path} was edited since this process started")
-    return _hash_of(path, status.st_mtime_ns, status.st_size)
-
-
-@functools.cache
-def _hash_of(path: str, mtime_ns: int, size: int) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
