@@ -61,6 +61,7 @@ class Library:
     ----------
     level : str, of `LEVELS`; "" if none is loaded
     reason : str, why none is loaded; "" if one is
+    is_open : bool, whether it has code to offer, or is being built
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Library:
     ) -> None:
         self.level, self.reason = "", ""
         self._entries: dict[str, list[str]] = {}
+        self._names: set[str] = set()
         self._code: Any = None
         try:
             _check_settings()
@@ -75,18 +77,24 @@ class Library:
             manifest = read_manifest(folder, level)
             self._code = _load(folder / f"{level}.so", manifest)
             self._entries, self.level = manifest["entries"], level
+            self._names = {symbol.rpartition("_")[0] for symbol in self._entries}
         except _UnfitError as error:
             self.reason = str(error)
         except (KeyError, TypeError) as error:
             self.reason = f"its manifest is damaged: {error!r}"
         except UntrustedError as error:
             self.reason = f"others may have written it: {error}"
+        self.is_open = bool(self.level)
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def __contains__(self, symbol: str) -> bool:
         return symbol in self._entries
+
+    def has_name(self, name: str) -> bool:
+        """Tell whether there is an entry of this function, for some types."""
+        return name in self._names
 
     def find(self, symbol: str, stamp: str) -> Built | None:
         """Return the entry of this name, if it was made from the source with this stamp."""

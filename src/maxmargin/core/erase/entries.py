@@ -75,7 +75,12 @@ class Entry:
     def symbol(self, arguments: Any) -> str:
         """Return the name of the code for packed arguments of these types, for use in a library."""
         digest = hashlib.sha256(described(arguments).encode()).hexdigest()[:24]
-        return f"mm_{self.name.replace('.', '_')}_{digest}"
+        return f"{self.symbol_name}_{digest}"
+
+    @property
+    def symbol_name(self) -> str:
+        """What the symbols for all types begin with."""
+        return f"mm_{self.name.replace('.', '_')}"
 
     def code(self, arguments: Any) -> Any:
         """Return the compiled code for packed arguments of these types."""
@@ -92,7 +97,7 @@ class Entry:
         It comes from the library that was built ahead, from the cache, or from the compiler.
         """
         if arguments not in self._found:
-            found = self._built(arguments)
+            found = self.find_built(arguments)
             if found is None:
                 code = self.code(arguments)
                 found = Built(native.address_of(code), str(code.signature.return_type))
@@ -103,7 +108,7 @@ class Entry:
         """Return the address of the code for packed arguments of these types."""
         return self.find(arguments).address
 
-    def _built(self, arguments: Any) -> Built | None:
+    def find_built(self, arguments: Any) -> Built | None:
         """Return the code that was built ahead, if there is any that was made from this source."""
         if not all(map(is_ours, (self.function, *classes_in(arguments)))):
             return None

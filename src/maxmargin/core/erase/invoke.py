@@ -12,6 +12,7 @@ the C functions that raise and free.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from numba import _helperlib
 from numba.core import serialize
 from numba.core.runtime import _nrt_python
 
-__all__ = ["RESULTS", "invoker"]
+__all__ = ["can_return", "invoker"]
 
 
 class _Raised(ctypes.Structure):
@@ -44,13 +45,34 @@ _KEEP = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi
 
 _OK, _NONE, _RAISED = 0, -2, 1
 
-#: What a pass may return, by the names of numba's types, and where ctypes puts it.
-RESULTS: dict[str, Any] = {
-    "none": ctypes.c_void_p,
+_NUMBERS: dict[str, Any] = {
     "float64": ctypes.c_double,
     "int64": ctypes.c_int64,
-    "bool": ctypes.c_int8,
+    "bool": ctypes.c_bool,
 }
+_SAME = re.compile(r"UniTuple\((\w+) x (\d+)\)")
+_MIXED = re.compile(r"Tuple\((\w+(?:, \w+)*)\)")
+
+
+def _fields(result: str) -> list[Any] | None:
+    """Return the ctypes of the numbers that a result consists of; None if it has other parts."""
+    same, mixed = _SAME.fullmatch(result), _MIXED.fullmatch(result)
+    if same:
+        names = [same[1]] * int(same[2])
+    else:
+        names = mixed[1].split(", ") if mixed else [result]
+    return [_NUMBERS[name] for name in names] if set(names) <= set(_NUMBERS) else None
+
+
+def can_return(result: str) -> bool:
+    """Tell whether a result can be handed to Python: nothing, a number, or a tuple of numbers.
+
+    Examples
+    --------
+    >>> can_return("UniTuple(float64 x 3)"), can_return("array(float64, 1d, C)")
+    (True, False)
+    """
+    return result == "none" or _fields(result) is not None
 
 
 def invoker(address: int, result: str) -> Callable[[int], Any]:
@@ -59,21 +81,26 @@ def invoker(address: int, result: str) -> Callable[[int], Any]:
     Parameters
     ----------
     address : of the entry
-    result : name of the numba type of its result, see RESULTS
+    result : name of the numba type of its result, see `can_return`
     """
-    if result not in RESULTS:
-        raise TypeError(f"A pass returns None or one number, not {result}.")
-    entry, room, kind = _ENTRY(address), RESULTS[result], ctypes.POINTER(_Raised)
-    is_none, is_bool = result == "none", result == "bool"
+    if not can_return(result):
+        raise TypeError(f"A pass returns None, a number or a tuple of numbers, not {result}.")
+    fields = [] if result == "none" else _fields(result) or []
+    names = [f"item{k}" for k in range(len(fields))]
+    content = {"_fields_": list(zip(names, fields, strict=True))}
+    entry, kind = _ENTRY(address), ctypes.POINTER(_Raised)
+    is_tuple = "Tuple" in result
+    # A function without result is given a place all the same.
+    room = type("Room", (ctypes.Structure,), content) if is_tuple else (*fields, ctypes.c_void_p)[0]
 
     def invoke(words: int) -> Any:
         found, raised = room(), kind()
         status = entry(ctypes.byref(found), ctypes.byref(raised), words)
         if status not in (_OK, _NONE):
             _raise(status, raised)
-        if is_none:
-            return None
-        return bool(found.value) if is_bool else found.value
+        if is_tuple:
+            return tuple([getattr(found, name) for name in names])
+        return found.value if fields else None
 
     return invoke
 
