@@ -249,6 +249,8 @@ def _describe(t: Any, classes: set[type]) -> str:
         return f"{cls.__module__}:{cls.__qualname__}{cls._fields}({inner})"
     if isinstance(t, types.Optional):
         return f"optional({_describe(t.type, classes)})"
+    if isinstance(getattr(t, "inner", None), types.Type):  # an address, see core/erase
+        return f"{type(t).__name__}({_describe(t.inner, classes)})"
     if type(t) is types.Array:
         _describe(t.dtype, classes)  # raises for records and the like
         return str(t.name)

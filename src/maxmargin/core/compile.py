@@ -28,7 +28,8 @@ OPTIONS: dict[Callable[..., Any], dict[str, Any]] = {}
 
 # Our functions are never called from C: compiling no wrapper for C saves time.
 _SHARED = {"error_model": "numpy", "no_cfunc_wrapper": True}
-_OPTIONS = {"nogil": True, **_SHARED}
+# _nrt: it counts references also where the entry that calls it does not (see core/erase/native.py).
+_OPTIONS = {"nogil": True, "_nrt": True, **_SHARED}
 # Not fastmath=True: that also promises that there are no NaN and no infinities, so the compiler may
 # remove tests for them.
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -123,7 +124,20 @@ class Kernel:
         self.fastmath = fastmath
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if self._in_library is not None and not named:
+            return self._in_library(*arguments)
         return self._dispatcher(*arguments, **named)
+
+    @functools.cached_property
+    def _in_library(self) -> Any:
+        """What calls the kernel in the library that was built ahead; None if it is not there."""
+        from maxmargin.core.ahead import library
+
+        if not library().is_open:
+            return None
+        from maxmargin.core.erase.kernels import kernel_caller
+
+        return kernel_caller(self, lambda: self._dispatcher)
 
     @functools.cached_property
     def _dispatcher(self) -> Any:

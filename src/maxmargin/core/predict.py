@@ -24,6 +24,7 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
+from maxmargin.core.modes import choose_mode
 from maxmargin.core.workers import Workers, cut, small_chunk
 
 
@@ -57,7 +58,12 @@ def predict_examples(
 
 
 def best_outputs(
-    data: Any, w: np.ndarray, free: Any, cost: Any = None, n_jobs: int = 1
+    data: Any,
+    w: np.ndarray,
+    free: Any,
+    cost: Any = None,
+    n_jobs: int = 1,
+    mode: str | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the best output of every example at w, and what each costs.
 
@@ -68,6 +74,7 @@ def best_outputs(
     free : cost that chooses the oracle, such as `costs.tables.free_cost(n_examples, n_labels)`
     cost : the cost to evaluate; None for none
     n_jobs : threads
+    mode : as `Problem` takes it
 
     Returns
     -------
@@ -81,18 +88,27 @@ def best_outputs(
     outputs = np.zeros(int(places[-1]), dtype=cells)
     costs = np.zeros(0 if cost is None else n_examples)
     judge = free if cost is None else cost
-    is_compiled = all(isinstance(part, tuple) for part in (data, free, judge))
-    run = compiled(predict_examples) if is_compiled else predict_examples
+    mode, _ = choose_mode(mode, {"data": data, "free": free, "cost": judge}, cells)
     largest, chunks = int(sizes.max(initial=1)), cut(n_examples, small_chunk(sizes))
-    with Workers(n_jobs if is_compiled else 1) as workers:
+    is_object = not all(isinstance(part, tuple) for part in (data, free, judge))
+    with Workers(1 if mode == "python" or is_object else n_jobs) as workers:
         rooms = [
-            (workspace(data), np.zeros(largest, dtype=cells))
+            (*workspace(data), np.zeros(largest, dtype=cells))
             for _ in range(workers.n_workers(len(chunks)))
         ]
+        given = data, free, judge
+        run: Any = predict_examples
+        if mode == "typed":
+            run = compiled(predict_examples)
+        elif mode == "erased":
+            from maxmargin.core.erase import bind_prediction
+
+            run, given, rooms = bind_prediction(
+                predict_examples, data, free, cost, sizes, rooms, cells
+            )
 
         def serve(piece: int, worker: int) -> None:
-            (theta, room), y = rooms[worker]
-            run(data, free, judge, *chunks[piece], w, theta, room, y, outputs, places, costs)
+            run(*given, *chunks[piece], w, *rooms[worker], outputs, places, costs)
 
         workers.share(len(chunks), serve)
     return outputs, costs

@@ -31,6 +31,7 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
+from maxmargin.core.modes import choose_mode
 from maxmargin.core.precision import Precision, measure
 from maxmargin.core.workers import Workers, cut, small_chunk
 
@@ -134,6 +135,8 @@ class Problem:
         h; if it is not convex, P has no dual
     n_jobs : int >= 1, threads for batch oracles; never changes a result
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
+    mode : {"typed", "erased", "python"} or None, how passes run; None for the default
+        of `maxmargin.core.modes`
     regularizer : object for whose type `times_metric` is implemented; it defines |w|^2
     """
 
@@ -151,6 +154,7 @@ class Problem:
         is_linear: bool = True,
         n_jobs: int = 1,
         compile: bool = True,
+        mode: str | None = None,
         regularizer: Any = EUCLIDEAN,
     ) -> None:
         if not (np.isfinite(lam) and lam > 0):
@@ -167,10 +171,15 @@ class Problem:
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
         self.regularizer = regularizer
-        self.is_compiled = compile and all(isinstance(part, tuple) for part in self.view[:4])
         self._calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
         self.truths = truths(data)
+        parts = dict(zip(View._fields[:4], self.view, strict=False))
+        #: How passes run, and why they are not erased if they are not.
+        self.mode, self.why_not_erased = choose_mode(
+            mode if compile else "python", parts, self.truths.dtype
+        )
+        self.is_compiled = self.mode != "python"
         own = np.asarray(truth_sizes(data), dtype=np.int64)
         #: Where each true output begins in `truths`, and the end of the last one.
         self.truth_places = np.concatenate([[0], np.cumsum(own)])
@@ -185,6 +194,7 @@ class Problem:
         self._desks: list[Desk] = []
         self._workers = Workers(self.n_jobs)
         self._known: dict[str, Any] = {}
+        self._boundary: Any = None
 
     def with_lam(self, lam: float) -> Problem:
         """Return the same problem with another `lam` (the data are shared)."""
@@ -195,7 +205,8 @@ class Problem:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without what belongs to this process: desks, threads and `watch`."""
-        return {**self.__dict__, "_calls": self.n_oracle_calls, "_desks": [], "watch": None}
+        own = {"_calls": self.n_oracle_calls, "_desks": [], "watch": None, "_boundary": None}
+        return {**self.__dict__, **own}
 
     def _measure(self) -> Precision:
         data, cost, surrogate, _, weight = self.view
@@ -207,6 +218,11 @@ class Problem:
         if "capabilities" not in self._known:
             self._known["capabilities"] = capabilities(self.view.data, self.view.cost)
         return self._known["capabilities"]
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether passes run as Python, or call data or cost that do."""
+        return not (self.is_compiled and all(isinstance(part, tuple) for part in self.view[:2]))
 
     @property
     def objective(self) -> str:
@@ -250,7 +266,15 @@ class Problem:
 
     def bind(self, function: Callable) -> Callable:
         """Return a pass as this problem runs it: compiled, or unchanged if it runs as Python."""
-        return compiled(function) if self.is_compiled else function
+        if not self.is_compiled:
+            return function
+        if self.mode == "typed":
+            return compiled(function)
+        if self._boundary is None:
+            from maxmargin.core.erase import Boundary
+
+            self._boundary = Boundary(self)
+        return self._boundary.bind(function)
 
     def remember(self, function: Callable) -> Any:
         """Return function(data), computed once; functions are told apart by their names."""
@@ -292,13 +316,13 @@ class Problem:
 
     @property
     def stride(self) -> int:
-        """How many examples one compiled call may visit; 1 if passes run as Python.
+        """How many examples one compiled call may visit; 1 if it calls Python.
 
         Estimated from the sizes of arrays alone. The work per position is the number of its scores
         times the number of its features (to compute the scores), plus the square of the number of
         scores (to compare labels with labels).
         """
-        if not self.is_compiled:
+        if self.calls_python:
             return 1
         if "stride" not in self._known:
             cells = max(int(self.sizes.max(initial=1)), 1)
@@ -324,7 +348,7 @@ class Problem:
         ``pieces`` are the chunks; None takes those of `chunks`. They must not depend on n_jobs.
         """
         pieces = list(self.chunks()) if pieces is None else pieces
-        workers = self._workers if self.is_compiled else Workers(1)
+        workers = Workers(1) if self.calls_python else self._workers
         self.desk(workers.n_workers(len(pieces)) - 1)  # make all desks now, before threads start
         return workers.share(
             len(pieces), lambda k, worker: work(*pieces[k], self.desk(worker)), self.pause

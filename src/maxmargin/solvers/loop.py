@@ -135,7 +135,7 @@ class Loop:
         except KeyboardInterrupt:
             self.was_interrupted = True
             self.problem.watch = None
-            if not self.problem.is_compiled:
+            if self.problem.calls_python:
                 self.solver.repair(self.problem, self.state)
             return "interrupted"
         except _TimeIsUpError:

@@ -203,12 +203,14 @@ def tiny_problem(
     seed: int = 0,
     n_jobs: int = 1,
     compile: bool = True,
+    mode: str | None = None,
 ) -> Problem:
     """Return a problem with a few examples of a registered structure.
 
     `cost` is a name in `maxmargin.costs.COSTS`; None is the first that fits. A
     structure in plain Python has a cost of its own: `cost` is then not looked at. `search` is a
-    name in `maxmargin.search.SEARCHES`, or "auto".
+    name in `maxmargin.search.SEARCHES`, or "auto". `compile` and `mode` are those of
+    `Problem`.
 
     Examples
     --------
@@ -221,5 +223,5 @@ def tiny_problem(
     weight = 0.5 + np.random.default_rng(seed).random(len(tiny.sizes))
     task = Task(tiny.data, tiny_tables(tiny, cost), len(tiny.sizes), weight)
     return task.problem(
-        SURROGATES[surrogate](), lam, n_jobs, resolve_search(search), compile=compile
+        SURROGATES[surrogate](), lam, n_jobs, resolve_search(search), compile=compile, mode=mode
     )

@@ -39,6 +39,7 @@ class Task:
         n_jobs: int = 1,
         search: Any = "auto",
         compile: bool = True,
+        mode: str | None = None,
     ) -> Problem:
         """Return the problem that solvers see.
 
@@ -59,4 +60,5 @@ class Task:
             is_linear=surrogate.is_linear,
             n_jobs=n_jobs,
             compile=compile,
+            mode=mode,
         )
