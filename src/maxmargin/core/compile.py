@@ -124,7 +124,20 @@ class Kernel:
         self.fastmath = fastmath
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if self._in_library is not None and not named:
+            return self._in_library(*arguments)
         return self._dispatcher(*arguments, **named)
+
+    @functools.cached_property
+    def _in_library(self) -> Any:
+        """What calls the kernel in the library that was built ahead; None if it is not there."""
+        from maxmargin.core.ahead import library
+
+        if not library().is_open:
+            return None
+        from maxmargin.core.erase.kernels import kernel_caller
+
+        return kernel_caller(self, lambda: self._dispatcher)
 
     @functools.cached_property
     def _dispatcher(self) -> Any:

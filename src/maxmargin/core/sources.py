@@ -118,8 +118,10 @@ class _Walk:
             self.value(f"{label}:<{name}>", value, names, is_compiled)
         known = function.__globals__
         if known is not vars(sys.modules.get(function.__module__, enum)):
-            # Its text was made as this process ran, and is in no file.
-            text = repr((code.co_code, [c for c in code.co_consts if not hasattr(c, "co_code")]))
+            # Its text was made as this process ran, and is in no file. It may be kept with the
+            # function; its code is not the same in all versions of Python.
+            constants = [c for c in code.co_consts if not hasattr(c, "co_code")]
+            text = getattr(function, "text", None) or repr((code.co_code, constants))
             self.note(f"{label}:<code>", hashlib.sha256(text.encode()).hexdigest())
         for name in names:
             if name in known and not name.startswith("__"):

@@ -77,8 +77,11 @@ def switch_between(modules: dict[int, ModuleType], name: str) -> Callable[..., A
     # The cache tracks changes of the files of this package only. If a module comes from elsewhere,
     # the kernel gets a file name that does not exist, so that the cache does not keep it.
     is_ours = all(module.__name__.startswith(f"{__package__}.") for module in modules.values())
-    exec(compile("\n".join(lines), __file__ if is_ours else "<switch>", "exec"), namespace)
-    return kernel(namespace[f"_builtin_{name}"])
+    text = "\n".join(lines)
+    exec(compile(text, __file__ if is_ours else "<switch>", "exec"), namespace)
+    function = namespace[f"_builtin_{name}"]
+    function.text = text  # for stamps
+    return kernel(function)
 
 
 KINDS = kinds(SURROGATES.values())

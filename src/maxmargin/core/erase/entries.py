@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 from numba import types
 
 from maxmargin.core import contract
+from maxmargin.core.ahead import Built, library, stamp_of
 from maxmargin.core.erase import native
 from maxmargin.core.erase.native import Address, fetch
 
-__all__ = ["ENTRIES", "Entry", "pass_entry"]
+__all__ = ["ENTRIES", "Entry", "all_entries", "pass_entry"]
 
 _VECTOR = types.Array(types.float64, 1, "C")
 _MATRIX = types.Array(types.int32, 2, "C")
@@ -64,26 +65,67 @@ class Entry:
         self.name = f"{function.__module__}.{function.__qualname__}"
         #: For whoever calls it from Python, by the key of the arguments: see `Pass`.
         self.known: dict[Any, Any] = {}
-        self._codes: dict[Any, Any] = {}
+        #: numba's results for what was compiled here, by the types of the packed arguments.
+        self.codes: dict[Any, Any] = {}
+        self._found: dict[Any, Built] = {}
+        #: The function that is compiled.
+        self.run = _runner(function)
         self._compiler: Any = None
 
     def symbol(self, arguments: Any) -> str:
         """Return the name of the code for packed arguments of these types, for use in a library."""
         digest = hashlib.sha256(described(arguments).encode()).hexdigest()[:24]
-        return f"mm_{self.name.replace('.', '_')}_{digest}"
+        return f"{self.symbol_name}_{digest}"
+
+    @property
+    def symbol_name(self) -> str:
+        """What the symbols for all types begin with."""
+        return f"mm_{self.name.replace('.', '_')}"
 
     def code(self, arguments: Any) -> Any:
         """Return the compiled code for packed arguments of these types."""
-        if arguments not in self._codes:
+        if arguments not in self.codes:
             if self._compiler is None:
-                self._compiler = native.EntryCompiler(_runner(self.function))
+                self._compiler = native.EntryCompiler(self.run)
             counts = not (is_ours(self.function) and all(map(is_ours, classes_in(arguments))))
-            self._codes[arguments] = self._compiler.compile(arguments, self.result, counts)
-        return self._codes[arguments]
+            self.codes[arguments] = self._compiler.compile(arguments, self.result, counts)
+        return self.codes[arguments]
+
+    def find(self, arguments: Any) -> Built:
+        """Return the code for packed arguments of these types: its address and what it returns.
+
+        It comes from the library that was built ahead, from the cache, or from the compiler.
+        """
+        if arguments not in self._found:
+            found = self.find_built(arguments)
+            if found is None:
+                code = self.code(arguments)
+                found = Built(native.address_of(code), str(code.signature.return_type))
+            self._found[arguments] = found
+        return self._found[arguments]
 
     def address(self, arguments: Any) -> int:
         """Return the address of the code for packed arguments of these types."""
-        return native.address_of(self.code(arguments))
+        return self.find(arguments).address
+
+    def find_built(self, arguments: Any) -> Built | None:
+        """Return the code that was built ahead, if there is any that was made from this source."""
+        if not all(map(is_ours, (self.function, *classes_in(arguments)))):
+            return None
+        symbol = self.symbol(arguments)
+        if symbol not in library():
+            return None
+        return library().find(symbol, stamp_of(self.run, arguments))
+
+
+class PassEntry(Entry):
+    """The entry of a pass, which Python calls."""
+
+    def code(self, arguments: Any) -> Any:
+        """Return the compiled code for packed arguments of these types."""
+        if self._compiler is None:
+            native.make_callable(self.function)
+        return super().code(arguments)
 
 
 class OracleEntry(Entry):
@@ -211,9 +253,13 @@ ENTRIES: dict[Callable, OracleEntry] = {
 _PASSES: dict[Callable, Entry] = {}
 
 
+def all_entries() -> list[Entry]:
+    """Return all entries that there are: of generic functions, and of passes that were called."""
+    return [*ENTRIES.values(), *_PASSES.values()]
+
+
 def pass_entry(function: Callable) -> Entry:
     """Return the entry of a pass, which Python calls; every call returns the same object."""
     if function not in _PASSES:
-        native.make_callable(function)
-        _PASSES[function] = Entry(function)
+        _PASSES[function] = PassEntry(function)
     return _PASSES[function]

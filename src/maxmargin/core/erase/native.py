@@ -30,9 +30,9 @@ from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array, populate_array
 
 from maxmargin.core.cache import attach_cache
-from maxmargin.core.compile import compiled, jitable, load_compiler
+from maxmargin.core.compile import jitable, load_compiler
 
-__all__ = ["Address", "EntryCompiler", "caller", "fetch", "fetched", "invoker", "word_at"]
+__all__ = ["Address", "EntryCompiler", "caller", "fetch", "fetched", "word_at"]
 
 # Entries are compiled by dispatchers of their own: numba must know all functions before the first.
 load_compiler()
@@ -254,57 +254,6 @@ def caller(
     return call
 
 
-def _calling(result: Any) -> Any:
-    """Return an intrinsic call(entry, words) for entries of this result."""
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def call(typingctx, entry, words):
-        def generate(context, builder, signature, values):
-            return _call(context, builder, result, values[0], values[1])
-
-        return result(types.int64, types.int64), generate
-
-    return call
-
-
-_call_none, _call_float = _calling(types.none), _calling(types.float64)
-_call_int, _call_bool = _calling(types.int64), _calling(types.boolean)
-
-
-def _invoke_none(entry: int, words: int) -> None:
-    _call_none(entry, words)
-
-
-def _invoke_float(entry: int, words: int) -> float:
-    return _call_float(entry, words)
-
-
-def _invoke_int(entry: int, words: int) -> int:
-    return _call_int(entry, words)
-
-
-def _invoke_bool(entry: int, words: int) -> bool:
-    return _call_bool(entry, words)
-
-
-_INVOKERS = {
-    types.none: _invoke_none,
-    types.float64: _invoke_float,
-    types.int64: _invoke_int,
-    types.boolean: _invoke_bool,
-}
-
-
-def invoker(result: Any) -> Any:
-    """Return the compiled function (entry, words) by which Python calls entries of this result.
-
-    It releases the interpreter's lock, and raises what the entry raises.
-    """
-    if result not in _INVOKERS:
-        raise TypeError(f"A pass returns None or one number, not {result}.")
-    return compiled(_INVOKERS[result])
-
-
 # -- compiling entries -----------------------------------------------------------------------------
 
 _OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
@@ -324,6 +273,7 @@ class EntryCompiler:
     """
 
     def __init__(self, run: Callable[..., Any]) -> None:
+        load_compiler()
         self._bare = numba.njit(_nrt=False, **_OPTIONS)(run)
         self._counted = numba.njit(_nrt=True, **_OPTIONS)(run)
         attach_cache(self._bare, "entry without counting")

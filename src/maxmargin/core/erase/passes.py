@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.core.erase.callbacks import CallbackError
 from maxmargin.core.erase.entries import pass_entry
-from maxmargin.core.erase.native import invoker
+from maxmargin.core.erase.invoke import invoker
 from maxmargin.core.erase.words import Lately, flatten, words_at
 
 __all__ = ["Pass"]
@@ -60,18 +60,16 @@ class Pass:
         known = self._entry.known
         if key not in known:
             known[key] = self._find(arguments)
-        invoke, address = known[key]
         packed = np.array(words, dtype=np.int64)
         try:
-            return invoke(address, words_at(packed))
+            return known[key](words_at(packed))
         except CallbackError:
             if not self._raised:
                 raise
         raise self._raised.pop()
 
-    def _find(self, arguments: tuple[Any, ...]) -> tuple[Callable, int]:
+    def _find(self, arguments: tuple[Any, ...]) -> Callable[[int], Any]:
         given = [self._stand_in(value) if isinstance(value, tuple) else None for value in arguments]
         pairs = zip(arguments, given, strict=True)
         kind = numba.typeof(tuple(own if other is None else other[0] for own, other in pairs))
-        code = self._entry.code(kind)
-        return invoker(code.signature.return_type), self._entry.address(kind)
+        return invoker(*self._entry.find(kind))

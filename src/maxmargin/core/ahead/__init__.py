@@ -1,0 +1,8 @@
+"""A library of compiled code that is built ahead and comes with the package."""
+
+from __future__ import annotations
+
+from maxmargin.core.ahead.load import Built, Library, library
+from maxmargin.core.ahead.stamp import stamp_of
+
+__all__ = ["Built", "Library", "library", "stamp_of"]
