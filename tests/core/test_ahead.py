@@ -13,7 +13,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from maxmargin.core.ahead import Library, library, load
+from maxmargin.core.ahead import Library, changed_files, library, load
 from maxmargin.core.ahead.load import LEVELS
 from maxmargin.core.erase import entries_of
 from maxmargin.structures import STRUCTURES
@@ -123,6 +123,14 @@ def test_it_is_loaded(folder):
     assert found.find(symbol, stamp[::-1]) is None  # the source has changed
     assert found.find(symbol, "") is None  # the source cannot be told
     assert found.find("mm_other", stamp) is None
+
+
+@needs_cc
+def test_changed_files_are_named(folder):
+    files = Library(folder).files
+    assert "structures/classes/data.py" in files and "structures/chain/data.py" not in files
+    assert changed_files(files) == []
+    assert changed_files(files | {"core/gone.py": "1"}) == ["core/gone.py"]
 
 
 @needs_cc
