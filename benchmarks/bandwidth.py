@@ -47,7 +47,7 @@ def lines() -> Iterator[Line]:
                 unit="ms",
                 note=f"{n_bytes(stacked) / 1e6:.1f} MB of features at {bandwidth / 1e9:.1f} GB/s; "
                 f"their product with W alone takes numpy or scipy {1e3 * multiplying:.1f} ms; a "
-                f"pass is {1e6 * ours / len(X):.1f} us a word.",
+                f"pass is {1e6 * ours / len(X):.1f} us per word.",
                 facts={"bytes": n_bytes(stacked), "bandwidth": bandwidth, "product": multiplying},
             )
 
@@ -59,7 +59,7 @@ def n_bytes(X: Any) -> int:
 
 
 def read_bandwidth() -> float:
-    """Return the bytes a second at which one thread sums a large array."""
+    """Return the bytes per second at which one thread sums a large array."""
     cells = np.ones(32_000_000)
     seconds = []
     for _ in range(7):

@@ -68,10 +68,10 @@ X = template.transform(data.X_train[:2000])
 model = made("ChainSVM", C=0.1, max_iter=8, tol=0.0, random_state=0)
 given, beside = (X, data.y_train[:2000]), {}
 """,
-    "classes, letter": """
+    "classes, 5000 letters": """
 data = load_letter()
-model = made("MulticlassSVM", C=1.0, tol=0.01, random_state=0)
-given, beside = (data.X_train, data.y_train), {}
+model = made("MulticlassSVM", C=1.0, max_iter=40, tol=0.0, random_state=0)
+given, beside = (data.X_train[:5000], data.y_train[:5000]), {}
 """,
     "Yeast, slack by lists": """
 data = load_mulan("yeast")
@@ -88,7 +88,7 @@ given, beside = (data.X_train, data.y_train), {}
 """,
     "rankings, lgbm_rank": """
 data = load_lgbm_rank()
-model = made("RankingSVM", C=0.1, tol=0.001, steps=0, random_state=0)
+model = made("RankingSVM", C=0.1, tol=0.001, steps=0, zeros="value", random_state=0)
 given, beside = (data.X_train, data.y_train), {"qid": data.extra["qid_train"]}
 """,
 }

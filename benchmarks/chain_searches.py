@@ -1,8 +1,8 @@
 """Slack rescaling on chains: what a pass costs beside margin rescaling, and which search is faster.
 
 Handwritten words (26 letters) and the first sentences of conll2000 (22 chunk tags). The paper had
-2.0 calls of the oracle a search, and 2.3 times the time of margin rescaling, by SGD on the entities
-of CoNLL 2003 with ProbLoss.
+2.0 calls of the oracle per search, and 2.3 times the time of margin rescaling, by SGD on the
+entities of CoNLL 2003 with ProbLoss.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def beside_margin(name: str, training: Task, lam: float, solver: Solver) -> Line
 
 
 def passes(problems: list[Problem], solver: Solver) -> tuple[np.ndarray, np.ndarray]:
-    """Return the seconds of each pass and the queries a search, a row a problem.
+    """Return the seconds of each pass and the queries per search, one row per problem.
 
     Compiled before the clock runs. Passes of the problems take turns: whatever else the machine
     does then slows all of them alike.
@@ -160,7 +160,7 @@ def by_length(name: str, training: Task, lam: float) -> Line:
         )
         + f". Profile is the faster up to a price of {max(cheap, default=0.0):.1f}; auto takes it "
         f"up to {DEAREST_PROFILE:g}.",
-        facts={"rows": rows, "ms a pass": total},
+        facts={"rows": rows, "ms per pass": total},
     )
 
 

@@ -41,7 +41,9 @@ STORE = HERE / "results" / "golden.json"
 
 #: What may differ by its certificate only: pattern of case names -> reason. An entry goes as soon
 #: as no tree from before the change is compared any more.
-ALLOWED: dict[str, str] = {}
+ALLOWED: dict[str, str] = {
+    "multilabel_relaxed*": "fractional outputs are sparse differences: sums in another order",
+}
 
 #: Processes per tree for the cases in plain Python: few, because each imports the package.
 N_SHARDS = 4
@@ -236,7 +238,7 @@ def intervals(cases: list[Case], results: dict[str, dict[str, Any]]) -> dict[str
 
 
 def store(cases: list[Case], results: dict[str, dict[str, Any]]) -> None:
-    """Write the intervals, one problem a line."""
+    """Write the intervals, one problem per line."""
     lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in intervals(cases, results).items()]
     STORE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

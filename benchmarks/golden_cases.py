@@ -43,8 +43,12 @@ class Case:
     solver: str
     search: str = "auto"
     features: str = "dense"
-    #: "cold"; "warm": at the weights and the state of a run at three times lam; "threads": on two.
+    #: "cold"; "warm": at the weights and the state of a run at three times lam; "threads": on two;
+    #: "resumed": three passes, then on from the state as a file holds it; "two_stage": with the
+    #: easy samples as hard rows; "predicted": no training, but the best outputs at drawn weights.
     start: str = "cold"
+    #: "free", or "limited": some labels and some steps of a chain are forbidden.
+    outputs: str = "free"
     #: A larger problem, compiled.
     compiled: bool = False
 
@@ -54,6 +58,8 @@ class Case:
         marks = [self.features] if self.features == "float32" else []
         marks += ["larger"] if self.compiled else []
         marks += ["ball"] if self.solver == "one_slack:ball" else []
+        marks += ["limited"] if self.outputs == "limited" else []
+        marks += ["two_stage"] if self.start == "two_stage" else []
         return "+".join(["/".join((self.structure, self.cost, self.surrogate)), *marks])
 
     @property
@@ -65,6 +71,7 @@ class Case:
                 (self.search, "auto"),
                 (self.features, "dense"),
                 (self.start, "cold"),
+                (self.outputs, "free"),
             )
             if mark != usual
         ]
@@ -126,6 +133,12 @@ def _uncompiled(words: Vocabulary) -> Iterator[Case]:
                 yield Case(structure, cost, "slack", "n_slack", search=search)
             for solver in words.solvers:
                 yield Case(structure, cost, "margin", solver, start="warm")
+                yield Case(structure, cost, "slack", solver, start="resumed")
+        if structure == "chain":
+            for cost, surrogate, solver in itertools.product(
+                ("hamming", "zero_one"), ("margin", "slack"), ("bcfw", "one_slack", "n_slack")
+            ):
+                yield Case(structure, cost, surrogate, solver, outputs="limited")
 
 
 def _compiled(words: Vocabulary) -> Iterator[Case]:
@@ -136,6 +149,16 @@ def _compiled(words: Vocabulary) -> Iterator[Case]:
             yield Case(structure, cost, "margin", "bcfw", compiled=True)
             yield Case(structure, cost, "margin", "one_slack", compiled=True, start="threads")
             yield Case(structure, cost, "slack", "bcfw", compiled=True)
+            if structure != "multilabel_relaxed":  # which nobody predicts with
+                yield Case(structure, cost, "margin", "none", compiled=True, start="predicted")
+        if structure == "chain":
+            for start, solver in (("cold", "bcfw"), ("predicted", "none")):
+                yield Case(
+                    structure, "hamming", "margin", solver,
+                    compiled=True, start=start, outputs="limited",
+                )  # fmt: skip
+        if structure == "ranking":
+            yield Case(structure, "ap", "margin", "one_slack", compiled=True, start="two_stage")
 
 
 # -- data ----------------------------------------------------------------------------------------
@@ -151,9 +174,11 @@ class Drawn(NamedTuple):
     edges: Any = ()
     first: Any = None  # rows of queries
     n_relevant: Any = None
+    steps: Any = None  # 0 or -inf: labels x labels, then start, then end
+    nodes: Any = None  # 0 or -inf: positions x labels
 
 
-def draw(structure: str, features: str, larger: bool) -> Drawn | None:
+def draw(structure: str, features: str, larger: bool, outputs: str = "free") -> Drawn | None:
     """Draw examples for a structure; None for one that is not known here.
 
     Larger problems have more examples than one chunk of a batch, so that threads have work.
@@ -162,6 +187,8 @@ def draw(structure: str, features: str, larger: bool) -> Drawn | None:
     if kind not in _DRAWING:
         return None
     drawn = _DRAWING[kind](structure, larger, np.random.default_rng(11))
+    if outputs == "limited":
+        drawn = _limited(drawn, np.random.default_rng(12))
     return drawn._replace(X=_as_features(drawn.X, features))
 
 
@@ -199,6 +226,18 @@ def _draw_chains(structure: str, larger: bool, rng: np.random.Generator) -> Draw
     sizes = rng.integers(1, 9, size=300) if larger else np.array([1, 3, 2, 3])
     X = _matrix(int(sizes.sum()), 8 if larger else 2, rng)
     return Drawn(X, sizes, n_labels, _classes_of(X, n_labels, rng))
+
+
+def _limited(drawn: Drawn, rng: np.random.Generator) -> Drawn:
+    """Forbid some labels, and some steps from label to label, that true outputs do without."""
+    K, labels = drawn.n_labels, drawn.labels
+    steps = np.where(rng.random((K + 2, K)) < 0.4, -np.inf, 0.0)
+    nodes = np.where(rng.random((len(labels), K)) < 0.2, -np.inf, 0.0)
+    nodes[np.arange(len(labels)), labels] = 0.0
+    for own in np.split(labels, np.cumsum(drawn.sizes)[:-1]):
+        steps[own[:-1], own[1:]] = 0.0
+        steps[K, own[0]] = steps[K + 1, own[-1]] = 0.0
+    return drawn._replace(steps=steps, nodes=nodes)
 
 
 def _draw_sets(structure: str, larger: bool, rng: np.random.Generator) -> Drawn:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 #: Fields of a record that must be the same to the last bit.
-FIELDS = ("w", "primal", "dual", "status", "passes", "calls")
+FIELDS = ("w", "primal", "dual", "status", "passes", "calls", "outputs")
 
 #: Verdicts, in the order of the table.
 VERDICTS = ("equal", "allowed", "differs", "gone", "new")
@@ -76,6 +76,8 @@ def difference(old: dict[str, Any], new: dict[str, Any]) -> str:
         elif field in ("primal", "dual"):
             a, b = number(old, field), number(new, field)
             said.append(f"{field} {a:.6g} by {_apart(a, b):.1e}")
+        elif field == "outputs":
+            said.append("outputs")
         else:
             said.append(f"{field} {old[field]} -> {new[field]}")
     return ", ".join(said)

@@ -43,6 +43,10 @@ PLACES: dict[str, tuple[str, ...]] = {
     "labels_data": ("maxmargin.structures:labels_data",),
     "ranking_data": ("maxmargin.structures:ranking_data",),
     "UserData": ("maxmargin.structures:UserData",),
+    "best_outputs": ("maxmargin.core.predict:best_outputs",),
+    "Task": ("maxmargin.training.task:Task",),
+    "reduce_task": ("maxmargin.training.stages:reduce_task",),
+    "OneSlackRows": ("maxmargin.solvers.cutting.one_slack_rows:OneSlackRows",),
 }
 
 #: What newer trees call the structures, costs, ... of the harness.
@@ -120,7 +124,8 @@ def make_data(structure: str, drawn: Drawn) -> Any:
     if structure == "chain":
         offsets = np.concatenate([[0], np.cumsum(drawn.sizes)])
         layout = find("chain_layout")(drawn.X.shape[1], drawn.n_labels)
-        return find("chain_data")(drawn.X, offsets, drawn.labels, layout)
+        limits = {"edge_barrier": drawn.steps, "node_barrier": drawn.nodes}
+        return find("chain_data")(drawn.X, offsets, drawn.labels, layout, **limits)
     if structure == "ranking":
         return find("ranking_data")(drawn.X, drawn.first, drawn.sizes, drawn.n_relevant)
     if structure == "user":
@@ -149,7 +154,7 @@ def make_problem(case: Case) -> Any:
         "n_jobs": 2 if case.start == "threads" else 1,
         "compile": case.compiled,
     }
-    drawn = draw(case.structure, case.features, case.compiled)
+    drawn = draw(case.structure, case.features, case.compiled, case.outputs)
     if drawn is None:  # a newer structure, of which the tree itself draws examples
         return tiny_problem(structure, cost, surrogate, **options)
     made = tiny.TinyData(make_data(case.structure, drawn), drawn.sizes)
@@ -187,7 +192,7 @@ def run_case(case: Case) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _record(_solve(case))
+            return _predict(case) if case.start == "predicted" else _record(_solve(case))
     except Exception as error:  # a refusal, or a fault: the other tree tells which
         return {"refused": f"{type(error).__name__}: {error}"[:300]}
 
@@ -198,13 +203,53 @@ def _solve(case: Case) -> Any:
     _check_surrogate(solver, registry("SURROGATES")[case.surrogate]())
     problem = make_problem(case)
     limits = LIMITS_COMPILED if case.compiled else LIMITS
-    run = find("run")
+    if "relaxed" in case.structure:
+        # May differ by certificate: with few passes, the path alone decides whether it converges.
+        limits = {**limits, "max_iter": 200}
+    run, rng = find("run"), np.random.default_rng(0)
+    if case.start == "two_stage":
+        problem, solver = _second_stage(problem)
+    if case.start == "resumed":
+        _, state = run(problem, solver, rng=rng, tol=limits["tol"], max_iter=3)
+        held = {name: np.array(array) for name, array in state.arrays().items()}
+        state = solver.state_class.from_arrays(held)
+        return run(problem, solver, rng=rng, state=state, **limits)[0]
     if case.start != "warm":
-        return run(problem, solver, rng=np.random.default_rng(0), **limits)[0]
+        return run(problem, solver, rng=rng, **limits)[0]
     lighter = problem.with_lam(3.0 * LAM)
-    _, state = run(lighter, solver, rng=np.random.default_rng(0), **limits)
+    _, state = run(lighter, solver, rng=rng, **limits)
     solver.adapt(problem, state, lighter.lam)
     return run(problem, solver, rng=np.random.default_rng(1), state=state, **limits)[0]
+
+
+def _second_stage(problem: Any) -> tuple[Any, Any]:
+    """Return the problem without its easy samples, and the solver that holds them."""
+    view, n = problem.view, problem.n_examples
+    task = find("Task")(view.data, view.cost, n, view.weight)
+    reduced, rows = find("reduce_task")(task, 1.0 / (problem.lam * n), 0.5, 1)
+    if rows is None:
+        raise ValueError("no sample is easy")
+    margin = registry("SURROGATES")["margin"]()
+    return reduced.problem(margin, problem.lam), find("OneSlackRows")(inwards=True, rows=rows)
+
+
+def _predict(case: Case) -> dict[str, Any]:
+    """Return the best outputs at drawn weights, as a record without a certificate."""
+    problem = make_problem(case)
+    w = np.random.default_rng(5).normal(size=problem.n_weights).round(2)
+    outputs, costs = find("best_outputs")(
+        problem.view.data, w, problem.view.cost, problem.view.cost, n_jobs=2
+    )
+    return {
+        "w": w.tobytes().hex(),
+        "primal": float(costs.sum()).hex(),
+        "dual": float("-inf").hex(),
+        "gap": float("inf").hex(),
+        "status": "predicted",
+        "passes": 0,
+        "calls": 0,
+        "outputs": outputs.tobytes().hex(),
+    }
 
 
 def _check_surrogate(solver: Any, surrogate: Any) -> None:
@@ -226,6 +271,7 @@ def _record(result: Any) -> dict[str, Any]:
         "status": str(result.status),
         "passes": int(result.n_iter),
         "calls": int(result.n_oracle_calls),
+        "outputs": "",
     }
 
 

@@ -1,6 +1,6 @@
 """Long sequences: two passes of block steps beside the cutting plane, and how large they grow.
 
-One drawn sequence of 10 labels with 10 features a position, dense or as CSR with 3 names a
+One drawn sequence of 10 labels with 10 features per position, dense or as CSR with 3 names per
 position. Each run has a process of its own: CPU seconds of `fit` and of `predict`, compiled before
 the clock starts, and the largest memory of the process.
 """

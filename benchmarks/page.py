@@ -199,7 +199,7 @@ def searches() -> tuple[list[str], list[list[Any]]]:
                 f"{paper['misses']:.0%}" if "misses" in paper else "",
             ]
         )
-    heads = ["search", "queries", "us a search", "missed", "source: queries", "source: missed"]
+    heads = ["search", "queries", "us per search", "missed", "source: queries", "source: missed"]
     return heads, rows
 
 
@@ -210,7 +210,7 @@ def brute_force() -> tuple[list[str], list[list[Any]]]:
             name = line["what"].partition("one search: ")[2].partition(", beside")[0]
             times = line["facts"]["plain us"] / line["ours"]
             rows.append([name, number(line["ours"]), number(times), number(1.0 / line["ratio"])])
-    return ["search", "us a search", "times faster than scoring", "than listing"], rows
+    return ["search", "us per search", "times faster than scoring", "than listing"], rows
 
 
 def chains() -> tuple[list[str], list[list[Any]]]:

@@ -27,7 +27,7 @@ from maxmargin.surrogates import MarginRescaling
 N_NEGATIVES, N_POSITIVES, N_FEATURES = 1_000_000, 1000, 100
 #: What `choose_C()` found, for AP; NDCG takes the same.
 C = 1000.0
-#: LightGBM takes no more rows a query.
+#: LightGBM takes no more rows per query.
 MOST_ROWS = 10_000
 THREAD_PASSES, THREAD_REPEATS = 40, 7
 
@@ -102,7 +102,7 @@ def million() -> Iterator[Line]:
         "LinearSVC with its defaults and balanced classes; pairwise: LinearSVC on the differences "
         "of each relevant sample and 100 others, drawn; LightGBM with its defaults on 10 queries "
         f"of 100 relevant samples and {MOST_ROWS - 100} others, drawn, as it takes {MOST_ROWS} "
-        "rows a query at most. Test: another draw, 300 relevant samples among 300300.",
+        "rows per query at most. Test: another draw, 300 relevant samples among 300300.",
         facts=facts,
     )
     yield one_pass(X, y)

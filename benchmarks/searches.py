@@ -203,9 +203,9 @@ def relaxed(n: int) -> Iterator[Line]:
             checks=checks,
             note=f"{'HiGHS' if RELAXED[name][0] == 'relaxed_program' else 'Roof duality'}, "
             f"{run.n_searches} searches at every {STRIDE}th w of a cutting plane to a gap of "
-            f"{leader.gap:.2%}: {run.microseconds:.0f} us a search, {missed / run.n_searches:.2%} "
-            f"find .1% less than the best of these. Paper: {paper.get('misses', 0):.0%} misses, "
-            f"{paper['ms']:.3g} ms.",
+            f"{leader.gap:.2%}: {run.microseconds:.0f} us per search, "
+            f"{missed / run.n_searches:.2%} find .1% less than the best of these. "
+            f"Paper: {paper.get('misses', 0):.0%} misses, {paper['ms']:.3g} ms.",
             facts={
                 "queries": run.queries,
                 "us": run.microseconds,

@@ -15,18 +15,23 @@ import maxmargin
 SOURCE = Path(maxmargin.__file__).resolve().parents[1]
 
 
-def ask(code: str, source: Path = SOURCE) -> dict[str, Any]:
+def ask(code: str, *sources: Path | str, **variables: str) -> dict[str, Any]:
     """Run Python code in a fresh process on one thread, and return the JSON it prints last.
 
     Parameters
     ----------
     code : str
-    source : Path
-        The folder to import maxmargin from: PYTHONPATH stands before what is installed.
+    *sources : Path or str
+        The folders to import from, `SOURCE` if there are none: PYTHONPATH stands before what is
+        installed.
+    **variables : str
+        Variables of the environment.
     """
-    # The cache of compiled code lies beside the source; nothing may send it elsewhere.
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
-    environment["PYTHONPATH"] = str(source)
+    # The cache of compiled code lies beside the source; nothing may send it elsewhere. Python keeps
+    # its byte code, as it does by default.
+    unset = ("NUMBA_CACHE_DIR", "PYTHONDONTWRITEBYTECODE")
+    environment = {k: v for k, v in os.environ.items() if k not in unset} | variables
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, sources or [SOURCE]))
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )

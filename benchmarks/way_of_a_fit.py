@@ -23,8 +23,8 @@ from maxmargin import ChainSVM
 ROOT = Path(maxmargin.__file__).parent
 #: Modules that lead the way, rooms that hold the data, and helpers that hold none.
 LEADERS = (
-    "estimators.base", "estimators.hooks", "estimators.chain.svm", "estimators.chain.encoding",
-    "training.fit", "training.task",
+    "estimators.base", "estimators.hooks", "estimators.chain.svm", "estimators.chain.hooks",
+    "estimators.chain.encoding", "training.fit", "training.task",
 )  # fmt: skip
 ROOMS = ("inputs", "estimators", "training", "structures", "costs", "features")
 ASIDE = ("inputs.checks", "training.settings", *LEADERS)

@@ -84,7 +84,7 @@ def test_cases_have_names_of_their_own():
 # -- verdicts ------------------------------------------------------------------------------------
 
 
-def record(primal=1.0, dual=0.9, w=(1.0, 2.0), status="converged", passes=3, calls=12):
+def record(primal=1.0, dual=0.9, w=(1.0, 2.0), status="converged", passes=3, calls=12, y=""):
     return {
         "w": np.array(w).tobytes().hex(),
         "primal": float(primal).hex(),
@@ -93,6 +93,7 @@ def record(primal=1.0, dual=0.9, w=(1.0, 2.0), status="converged", passes=3, cal
         "status": status,
         "passes": passes,
         "calls": calls,
+        "outputs": y,
     }
 
 
@@ -107,6 +108,7 @@ REFUSED = {"refused": "ValueError: does not fit"}
         (record(), record(w=(1.0, np.nextafter(2.0, 3.0))), "differs", "allowed"),
         (record(), record(passes=4), "differs", "allowed"),
         (record(), record(calls=13), "differs", "allowed"),
+        (record(y="00"), record(y="01"), "differs", "allowed"),
         (record(), record(primal=1.1, dual=0.95), "differs", "allowed"),
         (record(), record(primal=1.3, dual=1.2), "differs", "differs"),
         (record(), record(status="max_iter", primal=2.0), "differs", "differs"),

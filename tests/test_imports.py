@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import maxmargin
 
 # Packages of which nothing is needed before something is compiled, drawn, solved or printed, and
 # the parts of scikit-learn that load half of it.
@@ -53,3 +57,27 @@ def test_the_compiler_is_loaded_when_something_is_compiled():
         "assert compiled(lambda x: x + 1)(2) == 3"
     )
     assert loaded(code, ("numba",)) == ["numba"]
+
+
+def imports(tree):
+    """Yield the full names that the statements of a tree import."""
+    for node in tree:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_numba_is_imported_where_something_is_compiled_and_told_of_functions_in_one_module():
+    """What numba is told of elsewhere, the cache would not know of (see core/sources.py)."""
+    package = Path(maxmargin.__file__).parent
+    files = list(package.rglob("*.py"))
+    assert len(files) > 100
+    for file in files:
+        place = file.relative_to(package).as_posix()
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        at_once = {name.partition(".")[0] for name in imports(tree.body)}
+        may = place == "core/cache.py" or place.startswith("core/erase/")
+        assert may or not at_once & {"numba", "llvmlite"}, place
+        told = {"numba.extending.overload", "numba.extending.register_jitable"}
+        assert place == "core/compile.py" or not told & set(imports(ast.walk(tree))), place

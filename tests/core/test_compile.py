@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import pickle
+import subprocess
+import sys
+import tomllib
 import warnings
+from pathlib import Path
 from typing import NamedTuple
 
 import numba
@@ -18,6 +23,7 @@ from maxmargin.core import cache as _cache
 from maxmargin.core import compile as _compile
 from maxmargin.core import files as _files
 from maxmargin.core.compile import compiled, kernel, load_compiler, when_compiling
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 
@@ -155,6 +161,27 @@ def test_what_waits_for_the_compiler_comes_once_and_in_order(monkeypatch):
     assert told == [0, 1]
     when_compiling(functools.partial(told.append, 3))()
     assert told == [0, 1, 3]
+
+
+def test_a_users_own_compiled_function_may_call_ours(tmp_path):
+    """By the entry point that numba looks for; here as if this alone were installed."""
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    folder = tmp_path / "entry-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: entry\nVersion: 1.0\n")
+    given = points["numba_extensions"]["init"]
+    (folder / "entry_points.txt").write_text(f"[numba_extensions]\ninit = {given}\n")
+    (tmp_path / "own.py").write_text(
+        "from maxmargin.core.compile import jitable\nimport numba\n"
+        "@jitable\ndef double(x):\n    return 2 * x\n"
+        "@numba.njit\ndef quadruple(x):\n    return double(double(x))\n"
+        "assert quadruple(3) == 12\n"
+    )
+    home = Path(_compile.__file__).parents[2]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(home)])}
+    command = [sys.executable, "-W", "error", str(tmp_path / "own.py")]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("wrong", [3, len, Pair])

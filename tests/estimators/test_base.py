@@ -278,7 +278,7 @@ def test_patience_keeps_the_weights_that_scored_best(data):
 
 def test_eval_set_with_an_unknown_label(data):
     X, y = data
-    with pytest.raises(ValueError, match=r"Y\[0\] is 7, a label never seen at fit"):
+    with pytest.raises(ValueError, match=r"y\[0\] is 7, a label never seen at fit"):
         svm().fit(X, y, eval_set=(X[:1], [7]))
     with pytest.raises(TypeError, match="eval_set must be a pair"):
         svm().fit(X, y, eval_set=[X, y])

@@ -642,16 +642,16 @@ def test_bad_x_is_refused_at_prediction(case, tagger):
 BAD_Y = {
     "shorter": (
         changed(Y0, LONG, Y0[LONG][:2]),
-        rf"Y\[{LONG}\] has 2 labels but X\[{LONG}\] has 3",
+        rf"y\[{LONG}\] has 2 labels but X\[{LONG}\] has 3",
     ),
-    "fewer": (Y0[:-1], "Y has 11 sequences but X has 12"),
-    "a number": (changed(Y0, LONG, 1), rf"Y\[{LONG}\] must be a sequence of labels, got 1"),
-    "a string": (changed(Y0, LONG, "abc"), rf"Y\[{LONG}\] must be a sequence of labels"),
+    "fewer": (Y0[:-1], "y has 11 sequences but X has 12"),
+    "a number": (changed(Y0, LONG, 1), rf"y\[{LONG}\] must be a sequence of labels, got 1"),
+    "a string": (changed(Y0, LONG, "abc"), rf"y\[{LONG}\] must be a sequence of labels"),
     "one label": ([np.zeros_like(y) for y in Y0], "one label only, 0"),
     "no label": ([[None] * len(y) for y in Y0], "no known label"),
-    "nan": (changed(Y0, LONG, [0.0, float("nan"), 1.0]), rf"Y\[{LONG}\]\[1\] is nan"),
-    "a list": (changed(Y0, LONG, [[0], [1], [2]]), rf"Y\[{LONG}\]\[0\] is a list"),
-    "none at all": (None, "Y must be a list of sequences"),
+    "nan": (changed(Y0, LONG, [0.0, float("nan"), 1.0]), rf"y\[{LONG}\]\[1\] is nan"),
+    "a list": (changed(Y0, LONG, [[0], [1], [2]]), rf"y\[{LONG}\]\[0\] is a list"),
+    "none at all": (None, "y must be a list of sequences"),
 }
 
 
@@ -664,9 +664,9 @@ def test_bad_y_is_refused(case):
 
 def test_label_never_seen(tagger):
     Y = changed(Y0, LONG, [0, 1, 7])
-    with pytest.raises(ValueError, match=rf"Y\[{LONG}\]\[2\] is 7, a label never seen"):
+    with pytest.raises(ValueError, match=rf"y\[{LONG}\]\[2\] is 7, a label never seen"):
         tagger.score(X0, Y)
-    with pytest.raises(ValueError, match=rf"Y\[{LONG}\]\[2\] is 7"):
+    with pytest.raises(ValueError, match=rf"y\[{LONG}\]\[2\] is 7"):
         ChainSVM(classes=[0, 1, 2]).fit(X0, Y)
 
 

@@ -106,7 +106,7 @@ def test_errors_about_eval_set_say_so(scoring):
 @pytest.mark.parametrize(
     ("estimator", "X", "Y", "held_out", "message"),
     [
-        (MulticlassSVM(), ROWS, CLASSES, (ROWS, CLASSES + 7), r"Y\[0\] is 7, a label never seen"),
+        (MulticlassSVM(), ROWS, CLASSES, (ROWS, CLASSES + 7), r"y\[0\] is 7, a label never seen"),
         (MultilabelSVM(), ROWS, SETS, (ROWS[:, :1], SETS), "X has 1 features"),
         (ChainSVM(), [ROWS], [CLASSES], ([ROWS[:, :2]], [CLASSES]), r"X\[0\] has 2 features"),
         (RankingSVM(), ROWS, CLASSES, (ROWS, CLASSES[:3]), "y must have a grade for each of the"),

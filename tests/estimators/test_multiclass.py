@@ -410,7 +410,7 @@ def test_nan_and_infinity_are_located(iris):
 
 def test_lengths_that_differ(iris):
     X, y = iris
-    with pytest.raises(ValueError, match=r"X has 50 samples but Y has 49 labels"):
+    with pytest.raises(ValueError, match=r"X has 50 samples but y has 49 labels"):
         svm().fit(X, y[:-1])
     with pytest.raises(ValueError, match=r"sample_weight must have .* shape \(50,\), got"):
         svm().fit(X, y, sample_weight=np.ones(3))
@@ -427,11 +427,11 @@ def test_bad_sample_weights(iris, bad):
 def test_labels_never_seen(iris):
     X, y = iris
     model = svm().fit(X, y)
-    with pytest.raises(ValueError, match=r"Y\[1\] is 5, a label never seen at fit. Known are: 0"):
+    with pytest.raises(ValueError, match=r"y\[1\] is 5, a label never seen at fit. Known are: 0"):
         model.score(X[:2], [0, 5])
-    with pytest.raises(ValueError, match=r"Y\[0\] is 'a', a label never seen"):
+    with pytest.raises(ValueError, match=r"y\[0\] is 'a', a label never seen"):
         model.score(X[:2], ["a", "b"])
-    with pytest.raises(ValueError, match=r"Y\[0\] is 0, a label never seen"):
+    with pytest.raises(ValueError, match=r"y\[0\] is 0, a label never seen"):
         svm(classes=[1, 2]).fit(X, y)
 
 
@@ -439,12 +439,12 @@ def test_labels_never_seen(iris):
     ("y", "error", "message"),
     [
         ([0] * 50, ValueError, "There is only one class, 0; at least 2 are needed"),
-        ([0, None] * 25, ValueError, r"Y\[1\] is None, which is no label"),
-        ([0, np.nan] * 25, ValueError, r"Y\[1\] is nan"),
+        ([0, None] * 25, ValueError, r"y\[1\] is None, which is no label"),
+        ([0, np.nan] * 25, ValueError, r"y\[1\] is nan"),
         ([0.5, 0.7] * 25, ValueError, "Unknown label type: continuous"),
-        ([[0], [1]] * 25, TypeError, r"Y\[0\] is a list: a label must be hashable"),
-        (np.zeros((50, 2)), ValueError, r"Y must have one label a sample, .* \(50, 2\)"),
-        ("a" * 50, TypeError, "Y must be a sequence of labels, got str"),
+        ([[0], [1]] * 25, TypeError, r"y\[0\] is a list: a label must be hashable"),
+        (np.zeros((50, 2)), ValueError, r"y must have one label per sample, .* \(50, 2\)"),
+        ("a" * 50, TypeError, "y must be a sequence of labels, got str"),
         (None, ValueError, "requires y"),
     ],
     ids=["one-class", "None", "nan", "continuous", "lists", "two columns", "text", "missing"],

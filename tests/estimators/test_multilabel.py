@@ -185,7 +185,7 @@ def test_a_label_never_known_is_not_learnt(data):
     X, Y = data[:2]
     partial = Y.copy()
     partial[:, 2] = -1
-    with pytest.warns(UserWarning, match=r"1 label\(s\) are nowhere on in Y.*: 2\."):
+    with pytest.warns(UserWarning, match=r"1 label\(s\) are nowhere on in y.*: 2\."):
         model = svm().fit(X, partial)
     assert not model.coef_[2].any() and model.intercept_[2] == 0 and model.missing_labels_ == [2]
     alone = svm().fit(X, Y[:, [0, 1, 3]])
@@ -510,7 +510,7 @@ def test_eval_set_and_patience(data):
             np.eye(3, 17, dtype=int),
             "inference='relaxed' has no oracle for the cost ZeroOne",
         ),
-        ({"classes": [0, 1]}, [[0], [1], [1, 7]], r"Y\[2\] has the label 7, which is none of"),
+        ({"classes": [0, 1]}, [[0], [1], [1, 7]], r"y\[2\] has the label 7, which is none of"),
         ({"pairwise": [(0, 9)]}, [[0], [1], [0, 1]], r"pairwise\[0\] names the label 9, which is"),
         ({"pairwise": "star"}, [[0], [1], []], "pairwise='star' is not known"),
         ({"inference": "magic"}, [[0], [1], []], "inference='magic' is not known"),
@@ -558,7 +558,7 @@ def test_bad_questions_are_refused(data, independent):
         independent.tune_thresholds(X, data[1], "f2")
     with pytest.raises(ValueError, match="3 columns but there are 4 classes"):
         independent.score(X, np.zeros((len(X), 3)))
-    with pytest.raises(ValueError, match="Y has no known label in a sample of positive weight"):
+    with pytest.raises(ValueError, match="y has no known label in a sample of positive weight"):
         independent.score(X, -np.ones((len(X), 4)))
     with pytest.raises(ValueError, match="X has 3 features, but MultilabelSVM is expecting 4"):
         independent.predict(X[:, :3])

@@ -437,7 +437,7 @@ def test_nothing_but_one_kind_is_refused():
         ({"y": np.where(np.arange(len(Y)) == 7, np.nan, Y)}, ValueError, r"y\[7\] is nan"),
         ({"y": Y[:-1]}, ValueError, "y must have a grade for each"),
         ({"y": ["a"] * len(Y)}, ValueError, "y must be grades"),
-        ({"qid": QID[:-1]}, ValueError, "qid must have one entry a row"),
+        ({"qid": QID[:-1]}, ValueError, "qid must have one entry per row"),
         ({"qid": np.full(len(Y), np.nan)}, ValueError, r"qid\[0\] is nan"),
         (
             {"qid": [None, *(f"q{q}" for q in QID[1:])]},
@@ -462,11 +462,11 @@ def test_queries_given_as_weights_are_told_where_to_go():
 
 def test_bad_lists_are_refused():
     xs, ys = LISTS
-    with pytest.raises(ValueError, match=r"Y\[1\]\[0\] is -2; expected a grade"):
+    with pytest.raises(ValueError, match=r"y\[1\]\[0\] is -2; expected a grade"):
         ranker().fit(xs, [ys[0], np.full(len(ys[1]), -2), *ys[2:]])
-    with pytest.raises(ValueError, match=r"Y\[0\] must have a grade for each of the \d+ rows"):
+    with pytest.raises(ValueError, match=r"y\[0\] must have a grade for each of the \d+ rows"):
         ranker().fit(xs, [ys[0][:-1], *ys[1:]])
-    with pytest.raises(ValueError, match=r"Y must have the grades of each of the \d+ queries"):
+    with pytest.raises(ValueError, match=r"y must have the grades of each of the \d+ queries"):
         ranker().fit(xs, ys[:-1])
     with pytest.raises(ValueError, match="qid is for rows in one matrix"):
         ranker().fit(xs, ys, qid=QID)
@@ -534,7 +534,7 @@ def test_a_fitted_model_refuses_numbers_that_are_none(bad):
 def test_grades_to_score_against_are_checked(fitted):
     with pytest.raises(ValueError, match=r"y\[2\] is -1; expected a grade"):
         fitted.score(X, np.where(np.arange(len(Y)) == 2, -1, Y), qid=QID)
-    with pytest.raises(ValueError, match=r"Y\[1\]\[0\] is nan; expected a grade"):
+    with pytest.raises(ValueError, match=r"y\[1\]\[0\] is nan; expected a grade"):
         fitted.score(LISTS[0], [LISTS[1][0], np.full(len(LISTS[1][1]), np.nan), *LISTS[1][2:]])
-    with pytest.raises(ValueError, match="qid must have one entry a row"):
+    with pytest.raises(ValueError, match="qid must have one entry per row"):
         fitted.score(X, Y, qid=QID[1:])

@@ -443,12 +443,12 @@ def test_structures_that_are_none(structure, error, message, data):
     ("X", "Y", "error", "message"),
     [
         ([], [], ValueError, "X is empty"),
-        (np.eye(2), [0], ValueError, "X has 2 samples but Y has 1"),
+        (np.eye(2), [0], ValueError, "X has 2 samples but y has 1"),
         (np.eye(2), [0, None], ValueError, r"Y\[1\] is None"),
         (5, [0], TypeError, "X must be a sequence of samples, got int"),
         (np.array(5.0), [0], TypeError, "X must be a sequence of samples"),
         (iter([1]), [0], TypeError, "X must be a sequence of samples"),
-        (np.eye(2), None, TypeError, "Y must be a sequence of samples, got NoneType"),
+        (np.eye(2), None, TypeError, "y must be a sequence of samples, got NoneType"),
     ],
 )
 def test_bad_samples(X, Y, error, message):

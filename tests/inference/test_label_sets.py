@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from maxmargin.inference import Exactness, LabelConstraints
+from maxmargin.inference.labels import best_first
 from maxmargin.inference.labels import public as label_sets
+from maxmargin.inference.labels.checked import check_problem
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
 from maxmargin.testing.enumerate import labellings
@@ -191,7 +193,7 @@ def test_a_time_limit_leaves_the_best_found_with_a_bound():
 
 
 def test_threads_of_others_are_taken_as_they_are():
-    # One pool a process, of the size that was asked for first.
+    # One pool per process, of the size that was asked for first.
     highspy.Highs.resetGlobalScheduler(True)
     other = highspy.Highs()
     for name, value in (("output_flag", False), ("threads", 2)):
@@ -305,7 +307,8 @@ def test_marginals_agree_with_the_list_of_all():
 
 
 def test_programmes_behind_the_face_agree_with_enumeration(monkeypatch):
-    monkeypatch.setattr(label_sets, "MAX_LISTED", 0)
+    for module in (label_sets, best_first):
+        monkeypatch.setattr(module, "MAX_LISTED", 0)
     for seed in range(25):
         case = Case(seed, "any", n_labels=5)
         given = case.constraints() if seed % 2 else {}
@@ -372,8 +375,8 @@ def test_label_sets_grow_within_the_constraints():
     for seed in range(200):
         case = Case(seed, "any")
         constraints = LabelConstraints(**case.constraints())
-        problem = label_sets._check_problem(*case.weights, constraints)
-        y = label_sets._grow(problem)
+        problem = check_problem(*case.weights, constraints)
+        y = best_first._grow(problem)
         assert case.score(y) > -np.inf
         assert dataclasses.replace(constraints, at_least=0).admits(y)
 

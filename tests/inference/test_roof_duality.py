@@ -17,11 +17,12 @@ from maxmargin.core.compile import Kernel
 from maxmargin.inference import Exactness
 from maxmargin.inference.graph import maxflow
 from maxmargin.inference.graph.maxflow import min_cut
+from maxmargin.inference.labels import dominance, roof_duality
 from maxmargin.inference.labels import flips as label_search
-from maxmargin.inference.labels import roof_duality
 from maxmargin.inference.labels.flips import best_labels_bounded, bounded_room, local_search
 from maxmargin.inference.labels.graph import label_graph
-from maxmargin.inference.labels.roof_duality import bounded, relax, roof_dual, roof_room
+from maxmargin.inference.labels.relaxed import bounded, relax
+from maxmargin.inference.labels.roof_duality import roof_dual, roof_room
 
 # --- Instances
 
@@ -234,8 +235,8 @@ def test_room_of_the_graph_serves_again_and_again(rng):
 
 @pytest.fixture
 def uncompiled(monkeypatch):
-    """All kernels of the three modules as plain Python, down to the last one they call."""
-    for module in (maxflow, roof_duality, label_search):
+    """All kernels of these modules as plain Python, down to the last one they call."""
+    for module in (maxflow, dominance, roof_duality, label_search):
         for name, value in vars(module).copy().items():
             if isinstance(value, Kernel):
                 monkeypatch.setattr(module, name, value.py_func)
@@ -289,7 +290,7 @@ def test_local_search_never_falls_below_its_start(instances):
         start = rng.integers(0, 2, m).astype(np.int32)
         free = rng.integers(0, 2, m).astype(np.int8)
         y = start.copy()
-        score = local_search(unary, graph, pair, label_search.search_room(graph), free, y)
+        score = local_search(unary, graph, pair, label_search.flip_room(graph), free, y)
         before = label_search.label_score(unary, graph, pair, start)
         assert score == label_search.label_score(unary, graph, pair, y) >= before
         np.testing.assert_array_equal(y[free == 0], start[free == 0])
@@ -307,7 +308,7 @@ def test_beasleys_hundred_variables(data_dir):
         pytest.skip(f"{path} is missing")
     table = np.loadtxt(path, skiprows=1)
     first, second = table[:, :2].T.astype(int) - 1
-    # The file asks for the minimum of x'Qx, Q symmetric with one entry a pair.
+    # The file asks for the minimum of x'Qx, Q symmetric with one entry per pair.
     unary, weight = np.zeros(100), -table[:, 2]
     loops = first == second
     unary[first[loops]] = weight[loops]
@@ -425,7 +426,7 @@ def test_label_graph_lists_each_edge_at_both_ends(rng):
         ([], [], [], "unary is empty"),
         ([0.0, np.nan], [], [], r"unary\[1\] is NaN"),
         ([0.0, np.inf], [], [], r"unary\[1\] is \+inf"),
-        ([0.0, 1.0], [(0, 1)], [], r"pair has shape \(0,\); expected \(1,\), one number an edge"),
+        ([0.0, 1.0], [(0, 1)], [], r"pair has shape \(0,\); expected \(1,\), one number per edge"),
         ([0.0, 1.0], [(0, 1)], [-np.inf], r"pair\[0\] is -inf; expected a finite number"),
         ([0.0, 1.0], [(0, 2)], [1.0], r"edges\[0\] is \(0, 2\)"),
         ([1e305, 1.0], [(0, 1)], [1.0], "unary and pair go up to 1e\\+305"),
@@ -449,7 +450,7 @@ def test_all_labels_forbidden(face):
         ([(0, 2)], [1.0], 0, 1, r"arcs\[0\] is \[0, 2\]"),
         ([(0, 1)], [-1.0], 0, 1, r"capacity\[0\] is -1.0"),
         ([(0, 1)], [np.inf], 0, 1, r"capacity\[0\] is inf"),
-        ([(0, 1)], [], 0, 1, "one an arc"),
+        ([(0, 1)], [], 0, 1, "one per arc"),
         ([(0, 1)], [1.0], 0, 0, "both 0"),
         ([(0, 1)], [1.0], 0, 2, "sink is 2"),
     ],

@@ -161,7 +161,7 @@ def test_fixed_labels_that_are_not_the_true_ones():
     i = next(i for i, y in enumerate(Y) if len(y) > 1)
     fixed = [None] * len(Y)
     fixed[i] = [None, "B-X" if Y[i][1] != "B-X" else "O", *[None] * (len(Y[i]) - 2)]
-    message = rf"fixed\[{i}\]\[1\] is '{fixed[i][1]}', but Y\[{i}\]\[1\] is '{Y[i][1]}'"
+    message = rf"fixed\[{i}\]\[1\] is '{fixed[i][1]}', but y\[{i}\]\[1\] is '{Y[i][1]}'"
     with pytest.raises(ValueError, match=message):
         ChainSVM(classes=TAGS).fit(X, Y, fixed=fixed)
     fixed[i][1] = "Q"
@@ -189,19 +189,19 @@ def test_true_labels_that_are_forbidden_are_named():
     X[3] = np.ones((3, 5))
     strict = Constraints("iob2", strict=True)
     with pytest.raises(
-        ValueError, match=r"Y\[3\]\[1\]: .*forbid the true labels: 'I-X' may not follow"
+        ValueError, match=r"y\[3\]\[1\]: .*forbid the true labels: 'I-X' may not follow"
     ):
         ChainSVM(constraints=strict, classes=TAGS).fit(X, Y)
     Y[3] = ["I-X", "O", "O"]
-    with pytest.raises(ValueError, match=r"Y\[3\]\[0\]: .* 'I-X' may not start a sequence"):
+    with pytest.raises(ValueError, match=r"y\[3\]\[0\]: .* 'I-X' may not start a sequence"):
         ChainSVM(constraints=strict, classes=TAGS).fit(X, Y)
     Y[3] = ["O", "O", "B-X"]
     limits = Constraints(forbidden_end=["B-X"], strict=True)
     Y = [y if y[-1] != "B-X" or i == 3 else ["O"] * len(y) for i, y in enumerate(Y)]
-    with pytest.raises(ValueError, match=r"Y\[3\]\[2\]: .* 'B-X' may not end a sequence"):
+    with pytest.raises(ValueError, match=r"y\[3\]\[2\]: .* 'B-X' may not end a sequence"):
         ChainSVM(constraints=limits, classes=TAGS).fit(X, Y)
     allowed = [None, None, None, [["O"], ["B-Y"], None], *[None] * 8]
-    with pytest.raises(ValueError, match=r"Y\[3\]\[1\]: .* 'O' is not allowed there"):
+    with pytest.raises(ValueError, match=r"y\[3\]\[1\]: .* 'O' is not allowed there"):
         ChainSVM(classes=TAGS).fit(X, Y, allowed=allowed)
 
 

@@ -97,7 +97,7 @@ def test_a_path_takes_splitters_that_keep_queries_whole():
     halves = [(np.arange(1, len(Y)), np.arange(1))]
     with pytest.raises(ValueError, match=r"has rows of query \d+ on both sides .* GroupKFold"):
         ranker().path(X, Y, [1.0], cv=halves, qid=QID)
-    with pytest.raises(ValueError, match="qid must have one entry a row"):
+    with pytest.raises(ValueError, match="qid must have one entry per row"):
         ranker().path(X, Y, [1.0], cv=3, qid=QID[:-1])
     with pytest.raises(ValueError, match="qid is for rows in one matrix"):
         ranker().path(*LISTS, Cs=[1.0], qid=QID)

@@ -137,7 +137,8 @@ DAMAGES = {
     "one class twice": (
         "multiclass-0", put("fitted", "classes_", to=np.array(["x", "x"])), "'x' twice"),
     "one class": ("multiclass-0", put("fitted", "classes_", to=np.array(["x"])), "2 labels"),
-    "features beyond the weights": ("multiclass-0", put("fitted", "n_features_in_", to=10**9), "w"),
+    "features beyond the weights": (
+        "multiclass-0", put("fitted", "n_features_in_", to=10**9), "columns_n_missing"),
     "a flag that is none": ("multiclass-0", put("fitted", "has_bias", to=1), "True or False"),
     "names for other columns": (
         "multiclass-1", put("fitted", "features", "names", to=["a"]), "1 columns where 2"),
@@ -272,7 +273,7 @@ FORGERIES = {
         "one_slack", array("state.offset", lambda b: np.append(b[:1], b[1:] + 5.0)), "above the"),
     "products of other planes": ("one_slack", array("state.gram", lambda g: g + 1.0), "'gram'"),
     "a memory of other outputs": (
-        "bcfw", array("memory.labels", lambda y: np.full_like(y, 7)), "does not have|'labels'"),
+        "bcfw", array("memory.outputs", lambda y: np.full_like(y, 7)), "does not have|'outputs'"),
     "a memory without end": ("bcfw", array("memory.counts", cell(0, 10**9)), "'counts' has"),
     "a forged dual": ("bcfw", close_the_gap, "proves no more than"),
     "a dual without a proof": ("sgd", run_meta("tally", "dual", to=0.1), "proves no more than"),

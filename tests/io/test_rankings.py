@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import random as random_sparse
 
-from maxmargin.io import RankingData, read_rankings, read_svmlight, write_svmlight
+from maxmargin.io import GradedRows, read_rankings, read_svmlight, write_svmlight
 
 LETOR = """# first line
 2 qid:3 1:.5 2:0 4:-1e2 #docid = GX001
@@ -17,7 +17,7 @@ LETOR = """# first line
 
 def test_lines_of_letor():
     data = read_rankings(io.StringIO(LETOR))
-    assert isinstance(data, RankingData)
+    assert isinstance(data, GradedRows)
     assert data.X.toarray().tolist() == [[0.5, 0, 0, -100], [0, 7, 0, 0], [1, 0, 0, 0]]
     assert data.X.nnz == 4  # the zero that was written out is gone
     assert data.grades.tolist() == [2, 0, 1] and data.grades.dtype == np.int64

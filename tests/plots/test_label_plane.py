@@ -44,7 +44,8 @@ from maxmargin.search import (
 from maxmargin.search.trace import trace_search
 from maxmargin.surrogates import SlackRescaling
 from maxmargin.testing import all_outputs, cloud_problem
-from maxmargin.testing.clouds import CloudCost, CloudData, hull_corners
+from maxmargin.testing.cloud_data import CloudCost, CloudData
+from maxmargin.testing.clouds import hull_corners
 from maxmargin.testing.tiny import Agreement
 
 EVERY_SEARCH = [

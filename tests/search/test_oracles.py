@@ -36,9 +36,8 @@ from maxmargin.surrogates import (
     ProbLoss,
     SlackRescaling,
 )
+from maxmargin.testing.cloud_data import CloudCost, CloudData
 from maxmargin.testing.clouds import (
-    CloudCost,
-    CloudData,
     best_on_hull,
     best_psi,
     cloud_problem,
@@ -269,18 +268,18 @@ def plain_hull_search(h, g, is_above):
     for _ in range(60):
         chain = hull_corners(*zip(*(points[y] for y in met), strict=True))
         c = max(range(len(chain)), key=lambda k: (1.0 + chain[k][0]) * chain[k][1])
-        (ch, cg), lam = chain[c], math.inf
+        (ch, cg), tilt = chain[c], math.inf
         if cg > 0.0:
-            lam = max(0.0, (1.0 + ch) / cg)
+            tilt = max(0.0, (1.0 + ch) / cg)
         for nh, ng in (chain[k] for k in (c + 1, c - 1) if 0 <= k < len(chain)):
-            rise = ng - cg if lam == math.inf else (nh - ch) + lam * (ng - cg)
+            rise = ng - cg if tilt == math.inf else (nh - ch) + tilt * (ng - cg)
             if (rise > 1e-12) == is_above:
-                lam = (ch - nh) / (ng - cg)
+                tilt = (ch - nh) / (ng - cg)
                 break
-        if lam == math.inf:
+        if tilt == math.inf:
             y = max(range(len(points)), key=lambda y: (points[y][1], points[y][0]))
         else:
-            y = max(range(len(points)), key=lambda y: points[y][0] + lam * points[y][1])
+            y = max(range(len(points)), key=lambda y: points[y][0] + tilt * points[y][1])
         if y in met:
             break
         met.add(y)
@@ -311,7 +310,7 @@ def plain_angular_search(h, g, returns_at_tie, limit=500):
         if not queue:
             return best
         high, low, is_closed = queue.pop(0)
-        lam = 1.0 if high == math.inf or low == 0.0 else 1.0 / math.sqrt(high * low)
+        tilt = 1.0 if high == math.inf or low == 0.0 else 1.0 / math.sqrt(high * low)
         inside = [
             p
             for p in points
@@ -319,15 +318,15 @@ def plain_angular_search(h, g, returns_at_tie, limit=500):
         ]
         if not inside:
             continue
-        x, y = max(inside, key=lambda p: p[0] + lam * p[1])
+        x, y = max(inside, key=lambda p: p[0] + tilt * p[1])
         best = max(best, x * y)
         slope = y / x
-        mirror = 1.0 / (lam * lam * slope)
+        mirror = 1.0 / (tilt * tilt * slope)
         if slope == mirror:
             if returns_at_tie:
                 return best
             continue
-        top, bottom, middle = max(slope, mirror), min(slope, mirror), 1.0 / lam
+        top, bottom, middle = max(slope, mirror), min(slope, mirror), 1.0 / tilt
         queue += [(top, middle, False), (middle, bottom, True)]
     return math.nan
 
@@ -349,10 +348,10 @@ def test_what_the_searches_stand_on():
     for x, y in zip(h, g, strict=True):
         points = np.array([(1.0, 0.0), *zip(1.0 + x, y, strict=True)])
         before = None
-        for lam in np.exp(np.linspace(-5.0, 5.0, 40)):
-            values = points @ (1.0, lam)
+        for tilt in np.exp(np.linspace(-5.0, 5.0, 40)):
+            values = points @ (1.0, tilt)
             found = points[np.argmax(values)]
-            assert (points.prod(axis=1) <= values.max() ** 2 / (4.0 * lam) + 1e-12).all()
+            assert (points.prod(axis=1) <= values.max() ** 2 / (4.0 * tilt) + 1e-12).all()
             if before is not None:
                 assert found[0] <= before[0] + 1e-12
                 assert found[1] >= before[1] - 1e-12

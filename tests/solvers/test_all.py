@@ -123,7 +123,7 @@ def test_parameters_make_an_equal_solver(case):
 
 
 def test_a_solver_on_a_problem_that_does_not_fit_says_what_is_missing():
-    with pytest.raises(TypeError, match="'n_listed' is not implemented for ChainData"):
+    with pytest.raises(ValueError, match="needs outputs that can be listed, which ChainData"):
         passes(TINY["chains"].problem(0.01), SDCA(), 1)
 
 

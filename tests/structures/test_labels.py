@@ -11,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.core import contract as generic
-from maxmargin.core.contract import has, margin_error, maximize, output_cost, potentials, shift
+from maxmargin.core.contract import (
+    are_outputs,
+    has,
+    margin_error,
+    maximize,
+    output_cost,
+    output_length,
+    potentials,
+    shift,
+)
+from maxmargin.core.outputs import is_same_output
 from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     ClassWeighted,
@@ -34,13 +44,13 @@ from maxmargin.structures import (
     ListedLabels,
     PairwiseLabels,
     RelaxedLabels,
+    RelaxedProgramLabels,
     TreeLabels,
     labels_data,
     learnt_tree,
 )
 from maxmargin.structures.labels.program import Part
-from maxmargin.structures.labels.relaxed import edge_twice, share_of, side_size
-from maxmargin.structures.user.boxes import Box
+from maxmargin.structures.labels.relaxed import read_point
 from maxmargin.structures.user.compiled import check_cost_fits
 from maxmargin.surrogates import MarginRescaling, MicroF1, SlackRescaling
 from maxmargin.testing import all_outputs, optimum
@@ -98,12 +108,7 @@ def fits(data, cost):
 def listed(data, i):
     """Return all integral outputs of an example, as the cells of any kind of data."""
     kind = {"ProgramLabels": PairwiseLabels}.get(type(data).__name__, type(data))
-    if type(data).__name__ != "RelaxedProgramLabels":
-        return ENUMERATORS[kind](data, i)
-    rows = ENUMERATORS[PairwiseLabels](data, i)
-    cells = np.empty((len(rows), 1), dtype=object)
-    cells[:, 0] = [Box(data.with_edges((row == 1).astype(float))) for row in rows]
-    return cells
+    return ENUMERATORS[kind](data, i)
 
 
 def criteria(data, cost, i, theta, rows):
@@ -131,22 +136,12 @@ def joint_feature(X, i, node, edge, bias=1):
     return np.concatenate([np.outer(x, node).reshape(-1), edge])
 
 
-def point(data, outputs, at=0):
-    """Return an output as a point of the polytope, from what the kinds of data say of cells."""
-    if isinstance(outputs[at], Box):
-        return outputs[at].value
-    if not isinstance(data, RelaxedLabels):
-        node = (outputs[at : at + data.n_labels] == 1).astype(float)
-        return Part(node, node[data.graph.edges[:, 0]] * node[data.graph.edges[:, 1]])
-    sides, share = [], share_of(data, outputs, at)
-    for start in (at, at + side_size(data)):
-        node = np.maximum(outputs[start : start + data.n_labels], 0) / 2.0
-        edge = [
-            edge_twice(data, outputs, start, a, b, e) / 2.0
-            for e, (a, b) in enumerate(data.graph.edges)
-        ]
-        sides.append((node, np.array(edge)))
-    return Part(*((1 - share) * a + share * b for a, b in zip(*sides, strict=True)))
+def point(data, outputs, i=1):
+    """Return an output of example i as a point of the polytope."""
+    if isinstance(data, RelaxedLabels | RelaxedProgramLabels):
+        return Part(*read_point(data, i, outputs, 0))
+    node = (outputs[: data.n_labels] == 1).astype(float)
+    return Part(node, node[data.graph.edges[:, 0]] * node[data.graph.edges[:, 1]])
 
 
 def fractional_outputs(data, cost, i, rng, n=6):
@@ -462,13 +457,12 @@ def test_an_example_of_which_nothing_is_known():
             if not fits(data, cost):
                 continue
             theta, room = generic.workspace(data)
-            truth = generic.truths(data)
             potentials(data, 0, np.ones(int(generic.n_weights(data))), 1.0, theta)
-            y = np.empty_like(truth)
+            y = np.empty(generic.output_size(data, 0), dtype=generic.truths(data).dtype)
             maximize(data, cost, 0, theta, room, 1.0, 1.0, y, 0)
             h, g = criteria(data, cost, 0, theta, [y])
             assert h[0] == 0.0 and g[0] == 0.0
-            assert all(point(data, y).node == 0)
+            assert all(point(data, y, 0).node == 0)
 
 
 # -- the relaxation --------------------------------------------------------------------------------
@@ -539,21 +533,53 @@ def test_means_of_outputs_are_means_in_all_they_say(inference, rng):
     assert "relaxed" in generic.capabilities(data, cost)
 
 
-def test_a_mean_of_means_is_refused():
+def test_a_mean_of_means_is_an_output():
     data, _ = make("relaxed", m=3, edges=[(0, 1)], missing=0.0)
     rows = listed(data, 1)
-    y, z = np.zeros((2, rows.shape[1]), dtype=np.int32)
+    y, z = np.zeros((2, rows.shape[1]))
     assert generic.mix(data, 1, rows[0], 0, rows[3], 0, 0.5, y, 0)
-    assert not generic.mix(data, 1, y, 0, rows[2], 0, 0.5, z, 0)
+    assert generic.mix(data, 1, y, 0, rows[2], 0, 0.5, z, 0)
+    expected = [
+        0.25 * a + 0.25 * b + 0.5 * c
+        for a, b, c in zip(*(point(data, rows[k]) for k in (0, 3, 2)), strict=True)
+    ]
+    for found, wanted in zip(point(data, z), expected, strict=True):
+        assert found.tolist() == wanted.tolist()
     # A share of 0 or 1 is no mean.
-    for share, expected in ((0.0, rows[0]), (1.0, rows[3]), (1e-12, rows[0]), (1 - 1e-12, rows[3])):
+    for share, expected in ((0.0, rows[0]), (1.0, rows[3])):
         assert generic.mix(data, 1, rows[0], 0, rows[3], 0, share, y, 0)
-        assert y.tolist() == expected.tolist()
+        assert is_same_output(data, 1, y, 0, expected, 0)
 
 
-def test_an_edge_has_its_own_bit():
-    """Edges beyond the first cell of bits, all of them between halves."""
-    m = 12  # 66 edges: three cells
+def test_outputs_from_a_file_are_checked():
+    data, _ = make("relaxed", m=3, edges=[(0, 1), (1, 2)], missing=0.4, seed=3)
+    for i in range(len(data.labels)):
+        for row in listed(data, i):
+            length = int(output_length(data, i, row, 0))
+            assert are_outputs(data, np.array([i]), row[:length], np.array([length])).all()
+        n_parts = data.n_labels + 2
+        for cells in (
+            [1.0],
+            [1.0, 0.0],
+            [-1.0],
+            [np.nan],
+            [1.0, -1.0, 0.5],
+            [1.0, n_parts, 0.5],
+            [1.0, 0.5, 0.5],
+            [1.0, 0.0, np.nan],
+            [1.0, 0.0, 7.0],
+            [1.0, 3.0, 7.0],
+            [2.0, 1.0, 0.0, 0.0, 0.0],
+            [2.0, 0.0, 0.0, 0.0, 0.0],
+        ):
+            given = np.array(cells)
+            told = are_outputs(data, np.array([i]), given, np.array([len(given)]))
+            assert not told.any(), cells
+
+
+def test_halves_and_edges_between_them():
+    """All of many labels are 1/2, and edges between them are 0 or 1/2."""
+    m = 12
     edges = list(itertools.combinations(range(m), 2))
     data = labels_data(np.ones((1, 1)), np.zeros((1, m)), edges, inference="relaxed")
     rng = np.random.default_rng(0)
@@ -564,9 +590,9 @@ def test_an_edge_has_its_own_bit():
     cost = tables("hamming", data)
     theta, room = generic.workspace(data)
     potentials(data, 0, w, 1.0, theta)
-    y = np.zeros(generic.output_size(data, 0), dtype=np.int32)
+    y = np.zeros(generic.output_size(data, 0))
     maximize(data, cost, 0, theta, room, 1.0, 0.1, y, 0)
-    found = point(data, y)
+    found = point(data, y, 0)
     assert (found.node == 0.5).sum() > 5 and (found.edge[-20:] == 0.5).any()
     unary, pair = w[m : 2 * m] + 0.1, w[2 * m :]
     answer = LabelProgram(label_graph(m, edges), integral=False).solve(unary, pair)

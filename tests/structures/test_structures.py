@@ -573,3 +573,16 @@ def test_y_and_x_must_match():
         UserData(Agreement(3, 2), np.eye(2), [0])
     with pytest.raises(ValueError, match=r"Y\[1\] is None"):
         UserData(Agreement(3, 2), np.eye(2), [0, None])
+
+
+def test_the_same_code_is_registered_once():
+    """For all costs of a family it is registered for the family, not for one cost after another."""
+    functions = [f for f in vars(generic).values() if getattr(f, "n_dispatch", 0) == 2]
+    assert generic.maximize in functions
+    for function in functions:
+        ours = [
+            (kinds[0], implementation)
+            for kinds, implementation in function.implementations.items()
+            if kinds[0].__module__.startswith("maxmargin.structures")
+        ]
+        assert len(set(ours)) == len(ours), function.__name__

@@ -24,7 +24,7 @@ _SAID: dict[type[OSError], str] = {
 #: What errors and warnings call parameters by, and the options that stand for them.
 _OPTIONS = {
     "Constraints(..., strict=True)": "--strict",
-    " (the parameter classes may name more than occur in Y)": "",
+    " (the parameter classes may name more than occur in y)": "",
     "a run with another eval_set": "a run with another --dev",
     "raise max_iter or time_budget": "raise --max-iter or --time-budget",
     "lower C": "lower --C",

@@ -21,8 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: If a file was changed after this moment, this process may run its older version.
 STARTED = time.time()
-#: The functions that compiled code calls as `overloads` chooses, with what chooses; and options of
-#: the functions that are compiled with options of their own.
+#: The functions that compiled code calls as `overloads` chooses, with what chooses; and those that
+#: are `jitable`, with options of their own.
 CHOOSERS: dict[Callable[..., Any], Callable[..., Any]] = {}
 OPTIONS: dict[Callable[..., Any], dict[str, Any]] = {}
 
@@ -40,7 +40,10 @@ _is_loaded = False
 
 
 def load_compiler() -> Any:
-    """Import numba, tell it of all functions that compiled code may call, and return it."""
+    """Import numba, tell it of all functions that compiled code may call, and return it.
+
+    Where the package is installed, numba itself calls this before it compiles for the first time.
+    """
     global _is_loaded
     import numba
 
@@ -101,8 +104,19 @@ class Kernel:
     py_func : the function itself, which runs as Python
     fastmath : bool
 
-    All other attributes are those of numba's dispatcher.
+    Of numba's dispatcher it has the attributes in `_SHOWN`. There are no others: to ask whether it
+    has one must not load the compiler.
     """
+
+    _SHOWN = (
+        "_cache",
+        "inspect_llvm",
+        "inspect_types",
+        "overloads",
+        "signatures",
+        "stats",
+        "targetoptions",
+    )
 
     def __init__(self, function: Callable[..., Any], fastmath: bool) -> None:
         functools.update_wrapper(self, function)
@@ -135,8 +149,8 @@ class Kernel:
         return self._dispatcher._numba_type_
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name not in self._SHOWN:
+            raise AttributeError(f"the kernel {self.__name__!r} has no attribute {name!r}")
         return getattr(self._dispatcher, name)
 
     def __reduce__(self) -> str:
@@ -207,8 +221,7 @@ def jitable(function: F, **options: Any) -> F:
 
         register_jitable(**_SHARED, **options)(function)
 
-    if options:
-        OPTIONS[function] = options
+    OPTIONS[function] = options
     when_compiling(register)
     return function
 

@@ -165,6 +165,14 @@ def _arguments(function: Callable) -> list[str]:
     return [str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters]
 
 
+def implementation(function: Callable, *kinds: type) -> Callable | None:
+    """Return the implementation of `function` for these types or families of them.
+
+    None if there is none; defaults do not count.
+    """
+    return _find(function.implementations, kinds)  # type: ignore[attr-defined]
+
+
 def has(function: Callable, *kinds: type) -> bool:
     """Tell whether `function` has an implementation for these types or families of them.
 

@@ -246,8 +246,9 @@ def _collect_kinds(argument: Any, kinds: list[str]) -> None:
             kinds.append("label sets")
         elif not cls.__module__.startswith("maxmargin."):
             kinds.append(name)
-    for inner in getattr(argument, "types", ()):
-        _collect_kinds(inner, kinds)
+    for inner in (*getattr(argument, "types", ()), getattr(argument, "inner", None)):
+        if inner is not None:
+            _collect_kinds(inner, kinds)
 
 
 def _key(compilation: Compilation) -> str:

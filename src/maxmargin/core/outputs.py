@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import output_length
 
@@ -25,3 +27,16 @@ def is_same_output(data: Any, i: int, left: Any, left_at: int, right: Any, right
         if left[left_at + cell] != right[right_at + cell]:
             return False
     return True
+
+
+def cells_of(at: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the numbers of the cells of outputs, one output after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cells_of(np.array([7, 2]), np.array([2, 3])).tolist()
+    [7, 8, 2, 3, 4]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(at - before, lengths) + np.arange(int(lengths.sum()))

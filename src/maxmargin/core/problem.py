@@ -27,6 +27,7 @@ from maxmargin.core.contract import (
     potentials,
     search_room,
     spare_size,
+    truth_sizes,
     truths,
     workspace,
 )
@@ -179,10 +180,13 @@ class Problem:
             mode if compile else "python", parts, self.truths.dtype
         )
         self.is_compiled = self.mode != "python"
-        if len(self.sizes) != n_examples or len(self.truths) != self.sizes.sum():
+        own = np.asarray(truth_sizes(data), dtype=np.int64)
+        #: Where each true output begins in `truths`, and the end of the last one.
+        self.truth_places = np.concatenate([[0], np.cumsum(own)])
+        if len(self.sizes) != n_examples or len(self.truths) != self.truth_places[-1]:
             raise ValueError(
                 f"The data have {len(self.sizes)} examples and {len(self.truths)} cells of true "
-                f"outputs; expected {n_examples} and {self.sizes.sum()}."
+                f"outputs; expected {n_examples} and {self.truth_places[-1]}."
             )
         self.precision: Precision = self._measure()
         #: Called between two compiled calls of a pass or a certificate. If it raises, the run ends.
@@ -303,7 +307,7 @@ class Problem:
 
     def chunks(self) -> Iterator[tuple[int, int]]:
         """Cut the examples into the fixed chunks of the batch oracles."""
-        yield from cut(self.n_examples, min(small_chunk(self.sizes), self.stride))
+        yield from cut(self.n_examples, min(small_chunk(np.diff(self.truth_places)), self.stride))
 
     def pause(self) -> None:
         """Call `watch`, if there is one; it may end the run by raising."""

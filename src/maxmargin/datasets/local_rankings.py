@@ -26,7 +26,7 @@ def load_mslr(*, scale: bool = False, data_home: DataHome = None) -> Dataset:
     Returns
     -------
     Dataset
-        X : float64 arrays of shape (n_documents, 136), a row a document; y : int64 arrays, the
+        X : float64 arrays of shape (n_documents, 136), one row per document; y : int64 arrays, the
         grades; ``extra["qid_train"]``, ``extra["qid_test"]`` : the query of each row.
     """
     files = {part: f"msn1.fold1.{part}.5k.txt" for part in ("train", "test")}
@@ -46,7 +46,7 @@ def load_lgbm_rank(*, data_home: DataHome = None) -> Dataset:
     Returns
     -------
     Dataset
-        X : csr matrices of shape (n_documents, 300), a row a document; y : int64 arrays, the
+        X : csr matrices of shape (n_documents, 300), one row per document; y : int64 arrays, the
         grades; ``extra["qid_train"]``, ``extra["qid_test"]`` : the query of each row. Both count
         from 1: the same number is another query in the other part.
     """

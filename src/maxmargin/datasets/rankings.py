@@ -54,7 +54,8 @@ def make_rankings(
     Returns
     -------
     Dataset
-        X : float64 arrays of shape (n, n_features), a row a document; y : int64 arrays, the grades.
+        X : float64 arrays of shape (n, n_features), one row per document; y : int64 arrays, the
+        grades.
         ``extra["qid_train"]``, ``extra["qid_test"]`` : the query of each row, counted from 0 over
         both parts; documents of one query follow one another. ``extra["weights"]`` : w.
 

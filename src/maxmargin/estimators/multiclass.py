@@ -210,7 +210,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         if len(self.classes_) < 2:
             raise ValueError(
                 f"There is only one class, {self.classes_.tolist()[0]!r}; at least 2 are needed "
-                "(the parameter classes may name more than occur in Y)."
+                "(the parameter classes may name more than occur in y)."
             )
 
     # -- using -----------------------------------------------------------------------------------

@@ -128,14 +128,14 @@ class StructuredSVM(BaseSVM):
         weighted: bool = True,
     ) -> Task:
         self._check_parameters()
-        X, Y = request.X, request.y
+        X, y = request.X, request.y
         n = _length("X", X)
         if n == 0:
             raise ValueError("X is empty; there must be at least one sample.")
-        if _length("Y", Y) != n:
-            raise ValueError(f"X has {n} samples but Y has {len(Y)}.")
+        if _length("y", y) != n:
+            raise ValueError(f"X has {n} samples but y has {len(y)}.")
         weight = check_weights(request.sample_weight, n)
-        data = self._data(X, Y)
+        data = self._data(X, y)
         if reset:
             self.n_weights_ = int(n_weights(data))
         self._check_size(data)
@@ -231,10 +231,10 @@ class StructuredSVM(BaseSVM):
                 f"got {self.cost!r}."
             )
 
-    def _data(self, X: Any, Y: Any) -> Any:
+    def _data(self, X: Any, y: Any) -> Any:
         if not self._is_compiled():
-            return UserData(self.structure, X, Y)
-        data = self.structure.data(X, Y)
+            return UserData(self.structure, X, y)
+        data = self.structure.data(X, y)
         check_data(data, len(X))
         return data
 

@@ -7,7 +7,7 @@ functions of the same subject that validate what they are given.
 
 from __future__ import annotations
 
-from maxmargin.inference.answer import Answer, Exactness, Marginals, Profile
+from maxmargin.inference.answer import Answer, CostProfile, Exactness, Marginals
 from maxmargin.inference.labels.constraints import LabelConstraints
 
-__all__ = ["Answer", "Exactness", "LabelConstraints", "Marginals", "Profile"]
+__all__ = ["Answer", "CostProfile", "Exactness", "LabelConstraints", "Marginals"]

@@ -95,7 +95,9 @@ def check_labels(
     except ValueError as error:
         raise ValueError(f"{name} is not a sequence of labels: {error}") from None
     if labels.shape != (length,):
-        raise ValueError(f"{name} has shape {labels.shape}; expected ({length},), one a position.")
+        raise ValueError(
+            f"{name} has shape {labels.shape}; expected ({length},), one per position."
+        )
     if labels.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integer labels, got dtype {labels.dtype}.")
     lowest = -1 if unknown else 0

@@ -68,7 +68,7 @@ class Marginals(NamedTuple):
     log_partition: float
 
 
-class Profile(NamedTuple):
+class CostProfile(NamedTuple):
     """The best output at every Hamming distance from a reference.
 
     Attributes

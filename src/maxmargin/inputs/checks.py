@@ -53,7 +53,7 @@ def check_weights(sample_weight: Any, n_examples: int) -> np.ndarray:
         weight = np.full(n_examples, weight)
     if weight.shape != (n_examples,):
         raise ValueError(
-            f"sample_weight must have one weight a sample, shape ({n_examples},), got shape "
+            f"sample_weight must have one weight per sample, shape ({n_examples},), got shape "
             f"{weight.shape}."
         )
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))

@@ -161,7 +161,7 @@ def training_barriers(
     breach = find_breach(read.codes, offsets, classes, *barriers)
     if breach is not None:
         raise ValueError(
-            f"Y[{breach.sequence}][{breach.position}]: the constraints forbid the true labels: "
+            f"y[{breach.sequence}][{breach.position}]: the constraints forbid the true labels: "
             f"{breach.what}."
         )
     return barriers, steps
@@ -212,10 +212,10 @@ def node_barrier(
             if entry is not None:
                 mask[offsets[i] : offsets[i + 1]] = _allowed_mask(entry, i, offsets, labels.index)
     if fixed is not None:
-        rows = np.flatnonzero(fixed >= 0)
-        keep = mask[rows, fixed[rows]]
-        mask[rows] = False
-        mask[rows, fixed[rows]] = keep
+        known = np.flatnonzero(fixed >= 0)
+        keep = mask[known, fixed[known]]
+        mask[known] = False
+        mask[known, fixed[known]] = keep
     return np.where(mask, 0.0, -np.inf)
 
 
@@ -228,22 +228,22 @@ def _allowed_mask(entry: Any, i: int, offsets: np.ndarray, code: dict[Any, int])
     else:
         if isinstance(entry, (str, dict)) or not hasattr(entry, "__len__"):
             raise TypeError(
-                f"allowed[{i}] must be None, a boolean array or a list with an entry a position, "
-                f"got {entry!r}."
+                f"allowed[{i}] must be None, a boolean array or a list with one entry per "
+                f"position, got {entry!r}."
             )
         if len(entry) != shape[0]:
             raise ValueError(
                 f"allowed[{i}] has {len(entry)} entries but X[{i}] has {shape[0]} positions."
             )
         mask = np.zeros(shape, dtype=bool)
-        for t, labels in enumerate(entry):
-            if labels is None:
+        for t, choice in enumerate(entry):
+            if choice is None:
                 mask[t] = True
                 continue
             where = f"allowed[{i}][{t}]"
-            if isinstance(labels, (str, bytes)) or not isinstance(labels, Collection):
-                raise TypeError(f"{where} must be a collection of labels or None, got {labels!r}.")
-            for label in labels:
+            if isinstance(choice, (str, bytes)) or not isinstance(choice, Collection):
+                raise TypeError(f"{where} must be a collection of labels or None, got {choice!r}.")
+            for label in choice:
                 if label not in code:
                     raise ValueError(f"{where} names {label!r}, which is no class.")
                 mask[t, code[label]] = True

@@ -78,7 +78,7 @@ class LabelMatrix:
 
 
 def label_matrix(
-    Y: Any,
+    y: Any,
     n_examples: int,
     labels: Labels | None = None,
     classes: Iterable[Any] | None = None,
@@ -88,7 +88,7 @@ def label_matrix(
 
     Parameters
     ----------
-    Y : array, data frame or sparse matrix of shape (n_examples, n_labels), or a sequence
+    y : array, data frame or sparse matrix of shape (n_examples, n_labels), or a sequence
         An indicator matrix of 1 (on), 0 (off) and -1 (not known); or one collection of labels for
         each sample. A list of lists is read as the one of these that it can be. If it can be both,
         as [[0, 1], [1, 0]] can, it is refused (see list_reading.py).
@@ -112,51 +112,51 @@ def label_matrix(
     array(['a', 'b'], dtype='<U1')
     >>> label_matrix([["b"], ["a", "x"]], 2, classes=["a", "b"])
     Traceback (most recent call last):
-    ValueError: Y[1] has the label 'x', which is none of the classes: 'a', 'b'.
+    ValueError: y[1] has the label 'x', which is none of the classes: 'a', 'b'.
     """
-    if Y is None:
+    if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    if not _is_indicator(Y):
+    if not _is_indicator(y):
         given = list(classes) if classes is not None else None
         known = given if labels is None else labels.classes.tolist()
-        if read_lists(Y, known, None if form is None else form.kind == SETS) == "sets":
-            return _from_sets(Y, n_examples, labels, given)
-        Y, classes = np.array([list(row) for row in Y]), given
-    names = classes if classes is not None else _column_names(Y)
-    form, matrix = _indicator(Y)
+        if read_lists(y, known, None if form is None else form.kind == SETS) == "sets":
+            return _from_sets(y, n_examples, labels, given)
+        y, classes = np.array([list(row) for row in y]), given
+    names = classes if classes is not None else _column_names(y)
+    form, matrix = _indicator(y)
     n_rows, n_columns = matrix.shape
     if n_rows != n_examples:
-        raise ValueError(f"X has {n_examples} samples but Y has {n_rows} rows.")
+        raise ValueError(f"X has {n_examples} samples but y has {n_rows} rows.")
     if labels is None:
         if n_columns == 0:
-            raise ValueError("Y has no columns; there must be at least one label.")
+            raise ValueError("y has no columns; there must be at least one label.")
         labels = Labels(np.arange(n_columns) if names is None else names)
     if len(labels) != n_columns:
-        raise ValueError(f"Y has {n_columns} columns but there are {len(labels)} classes.")
+        raise ValueError(f"y has {n_columns} columns but there are {len(labels)} classes.")
     return LabelMatrix(_cells(matrix), labels, form)
 
 
-def _is_indicator(Y: Any) -> bool:
-    if sp.issparse(Y) or hasattr(Y, "columns"):
+def _is_indicator(y: Any) -> bool:
+    if sp.issparse(y) or hasattr(y, "columns"):
         return True
-    return hasattr(Y, "__array__") and np.asarray(Y).dtype != object
+    return hasattr(y, "__array__") and np.asarray(y).dtype != object
 
 
-def _column_names(Y: Any) -> list[Any] | None:
-    return list(Y.columns) if hasattr(Y, "columns") else None
+def _column_names(y: Any) -> list[Any] | None:
+    return list(y.columns) if hasattr(y, "columns") else None
 
 
-def _indicator(Y: Any) -> tuple[SetForm, Any]:
+def _indicator(y: Any) -> tuple[SetForm, Any]:
     """Return the form of an indicator matrix, and it as an array or a CSR matrix."""
-    matrix = sp.csr_matrix(Y) if sp.issparse(Y) else np.asarray(Y)
+    matrix = sp.csr_matrix(y) if sp.issparse(y) else np.asarray(y)
     if matrix.ndim != 2:
         raise ValueError(
-            "Y must be an indicator matrix of shape (n_samples, n_labels) or a list of label sets, "
+            "y must be an indicator matrix of shape (n_samples, n_labels) or a list of label sets, "
             f"got an array of shape {matrix.shape}."
         )
     if matrix.dtype.kind not in "biuf":
         raise TypeError(
-            f"Y must hold the numbers 1, 0 and -1 in an indicator matrix, got dtype {matrix.dtype}."
+            f"y must hold the numbers 1, 0 and -1 in an indicator matrix, got dtype {matrix.dtype}."
         )
     return SetForm(CSR if sp.issparse(matrix) else DENSE, matrix.dtype.name), matrix
 
@@ -168,22 +168,22 @@ def _cells(matrix: Any) -> np.ndarray:
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         raise ValueError(
-            f"Y[{i}, {j}] is {dense[i, j]}; expected 1 (on), 0 (off) or -1 (not known)."
+            f"y[{i}, {j}] is {dense[i, j]}; expected 1 (on), 0 (off) or -1 (not known)."
         )
     return np.ascontiguousarray(dense, dtype=np.int32)
 
 
 def _from_sets(
-    Y: Any, n_examples: int, labels: Labels | None, classes: Iterable[Any] | None
+    y: Any, n_examples: int, labels: Labels | None, classes: Iterable[Any] | None
 ) -> LabelMatrix:
-    sets = _checked_sets(Y, n_examples)
+    sets = _checked_sets(y, n_examples)
     if labels is None:
         owner = [i for i, labels_of in enumerate(sets) for _ in labels_of]
         flat = [label for labels_of in sets for label in labels_of]
-        labels = Labels.learn(flat, classes, lambda place: f"A label of Y[{owner[place]}]")
+        labels = Labels.learn(flat, classes, lambda place: f"A label of y[{owner[place]}]")
         if len(labels) == 0:
             raise ValueError(
-                "Y has no label in any of its sets, so there is nothing to learn (the parameter "
+                "y has no label in any of its sets, so there is nothing to learn (the parameter "
                 "classes may name labels that do not occur)."
             )
     cells = np.zeros((n_examples, len(labels)), dtype=np.int32)
@@ -192,33 +192,33 @@ def _from_sets(
             place = labels.index.get(label, -1)
             if place < 0:
                 raise ValueError(
-                    f"Y[{i}] has the label {label!r}, which is none of the classes: "
+                    f"y[{i}] has the label {label!r}, which is none of the classes: "
                     f"{labels.some()}."
                 )
             if cells[i, place]:
-                raise ValueError(f"Y[{i}] has the label {label!r} twice.")
+                raise ValueError(f"y[{i}] has the label {label!r} twice.")
             cells[i, place] = 1
     return LabelMatrix(cells, labels, SetForm(SETS))
 
 
-def _checked_sets(Y: Any, n_examples: int) -> list[Sequence[Any]]:
-    if isinstance(Y, (str, bytes, dict)) or not hasattr(Y, "__len__"):
+def _checked_sets(y: Any, n_examples: int) -> list[Sequence[Any]]:
+    if isinstance(y, (str, bytes, dict)) or not hasattr(y, "__len__"):
         raise TypeError(
-            f"Y must be an indicator matrix or a list of label sets, got {type(Y).__name__}."
+            f"y must be an indicator matrix or a list of label sets, got {type(y).__name__}."
         )
-    if len(Y) != n_examples:
-        raise ValueError(f"X has {n_examples} samples but Y has {len(Y)} label sets.")
+    if len(y) != n_examples:
+        raise ValueError(f"X has {n_examples} samples but y has {len(y)} label sets.")
     sets = []
-    for i, labels_of in enumerate(Y):
+    for i, labels_of in enumerate(y):
         if isinstance(labels_of, (str, bytes)) or not hasattr(labels_of, "__iter__"):
-            raise TypeError(f"Y[{i}] must be a collection of labels, got {labels_of!r}.")
+            raise TypeError(f"y[{i}] must be a collection of labels, got {labels_of!r}.")
         items = labels_of.tolist() if isinstance(labels_of, np.ndarray) else list(labels_of)
         for label in items:
             try:
                 hash(label)
             except TypeError:
                 raise TypeError(
-                    f"Y[{i}] has a {type(label).__name__} as a label: a label must be hashable."
+                    f"y[{i}] has a {type(label).__name__} as a label: a label must be hashable."
                 ) from None
         sets.append(items)
     return sets

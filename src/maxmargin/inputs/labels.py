@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 
 def _named(i: int) -> str:
-    return f"Y[{i}]"
+    return f"y[{i}]"
 
 
 class Labels:
@@ -33,7 +33,7 @@ class Labels:
     >>> labels.encode(["b", "c"])
     Traceback (most recent call last):
     ...
-    ValueError: Y[1] is 'c', a label never seen at fit. Known are: 'a', 'b'.
+    ValueError: y[1] is 'c', a label never seen at fit. Known are: 'a', 'b'.
     """
 
     def __init__(self, classes: Iterable[Any]) -> None:
@@ -105,26 +105,26 @@ def label_array(values: list[Any]) -> np.ndarray:
     return objects
 
 
-def label_vector(Y: Any, n_examples: int) -> np.ndarray:
-    """Return Y as a vector of labels, one per example."""
-    if Y is None:
+def label_vector(y: Any, n_examples: int) -> np.ndarray:
+    """Return y as a vector of labels, one per example."""
+    if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    is_array = hasattr(Y, "__array__")
-    if isinstance(Y, (str, bytes)) or not (is_array or hasattr(Y, "__len__")):
-        raise TypeError(f"Y must be a sequence of labels, got {type(Y).__name__}.")
-    values = np.asarray(Y) if is_array else label_array(list(Y))
+    is_array = hasattr(y, "__array__")
+    if isinstance(y, (str, bytes)) or not (is_array or hasattr(y, "__len__")):
+        raise TypeError(f"y must be a sequence of labels, got {type(y).__name__}.")
+    values = np.asarray(y) if is_array else label_array(list(y))
     if values.ndim == 2 and values.shape[1] == 1:
         message = "A column-vector y was passed when a 1d array was expected."
         warnings.warn(message, DataConversionWarning, stacklevel=5)
         values = values.ravel()
     if values.ndim != 1:
-        raise ValueError(f"Y must have one label a sample, got an array of shape {values.shape}.")
+        raise ValueError(f"y must have one label per sample, got an array of shape {values.shape}.")
     if len(values) != n_examples:
-        raise ValueError(f"X has {n_examples} samples but Y has {len(values)} labels.")
+        raise ValueError(f"X has {n_examples} samples but y has {len(values)} labels.")
     if values.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
-            raise ValueError(f"Y[{bad[0]}] is {values[bad[0]]}, which is no label.")
+            raise ValueError(f"y[{bad[0]}] is {values[bad[0]]}, which is no label.")
         check_classification_targets(values)
     return values
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-def read_lists(Y: Any, classes: Sequence[Any] | None, was_sets: bool | None = None) -> str:
+def read_lists(y: Any, classes: Sequence[Any] | None, was_sets: bool | None = None) -> str:
     """Tell whether lists can only be label sets ("sets") or rows of an indicator matrix ("matrix").
 
     They are sets if their lengths differ, if something other than 1, 0 and -1 is in them, or if
@@ -20,7 +20,7 @@ def read_lists(Y: Any, classes: Sequence[Any] | None, was_sets: bool | None = No
 
     Parameters
     ----------
-    Y : sequence of one collection for each sample
+    y : sequence of one collection for each sample
     classes : the labels, or None where they are not known
     was_sets : bool or None, whether the model has learnt from sets; None: it has learnt nothing
 
@@ -37,11 +37,11 @@ def read_lists(Y: Any, classes: Sequence[Any] | None, was_sets: bool | None = No
     ('matrix', 'matrix')
     >>> read_lists([[0, 1], [1, 0]], None)
     Traceback (most recent call last):
-    ValueError: Y is ambiguous: [0, 1] may be the set of the labels 0 and 1 or the row of an ...
+    ValueError: y is ambiguous: [0, 1] may be the set of the labels 0 and 1 or the row of an ...
     """
-    if isinstance(Y, (str, bytes, dict)) or not hasattr(Y, "__len__") or len(Y) == 0:
+    if isinstance(y, (str, bytes, dict)) or not hasattr(y, "__len__") or len(y) == 0:
         return "sets"  # the reader of sets says what is wrong
-    rows = list(Y)
+    rows = list(y)
     width = _width(rows)
     if width < 1:
         return "sets"
@@ -79,7 +79,7 @@ def _complaint(row: Collection[Any]) -> str:
     cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in row]
     names = f"labels {' and '.join(map(repr, cells))}" if len(cells) > 1 else f"label {cells[0]!r}"
     return (
-        f"Y is ambiguous: {cells!r} may be the set of the {names} or the row of an indicator "
-        "matrix. Pass an indicator matrix as an array, np.array(Y), and label sets as sets, "
-        "[set(labels) for labels in Y]."
+        f"y is ambiguous: {cells!r} may be the set of the {names} or the row of an indicator "
+        "matrix. Pass an indicator matrix as an array, np.array(y), and label sets as sets, "
+        "[set(labels) for labels in y]."
     )

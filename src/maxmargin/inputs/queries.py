@@ -1,4 +1,4 @@
-"""Queries and their documents: a list of arrays, one a query, or rows with the query of each."""
+"""Queries and their documents: a list of arrays, one per query, or rows with the query of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Queries:
     ----------
     matrix : ndarray or CSR matrix, rows as the caller has them
     order : int64 array of shape (n_rows,)
-        The rows, query by query; within a query in the order of the caller.
+        The numbers of the rows, query by query; within a query in the order of the caller.
     offsets : int64 array of shape (n_queries + 1,)
         Query q is ``order[offsets[q]:offsets[q + 1]]``.
     is_list : bool
@@ -42,8 +42,8 @@ class Queries:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def rows(self, q: int) -> np.ndarray:
-        """Return the rows of a query."""
+    def members(self, q: int) -> np.ndarray:
+        """Return the numbers of the rows of a query."""
         return self.order[self.offsets[q] : self.offsets[q + 1]]
 
     def give_back(self, values: np.ndarray) -> Any:
@@ -73,7 +73,9 @@ def read_queries(
     """
     if is_list_of_queries(X):
         if qid is not None:
-            raise ValueError("qid is for rows in one matrix; X is a list, an element a query.")
+            raise ValueError(
+                "qid is for rows in one matrix; X is a list with one element per query."
+            )
         stack = stack_arrays(list(X), n_features, allow_nan=allow_nan)
         everyone = np.arange(int(stack.offsets[-1]))
         return Queries(stack.matrix, everyone, stack.offsets, True, lambda q: f"X[{q}]")
@@ -96,7 +98,7 @@ def check_ids(qid: Any, n_rows: int) -> np.ndarray:
     ids = np.asarray(qid)
     if ids.shape != (n_rows,):
         raise ValueError(
-            f"qid must have one entry a row of X, shape ({n_rows},), got shape {ids.shape}."
+            f"qid must have one entry per row of X, shape ({n_rows},), got shape {ids.shape}."
         )
     return ids
 
@@ -118,26 +120,26 @@ def is_list_of_queries(X: Any) -> bool:
         return True
 
 
-def read_grades(Y: Any, queries: Queries) -> np.ndarray:
+def read_grades(y: Any, queries: Queries) -> np.ndarray:
     """Return the grade of each row, in the order of the caller; refuse what is no grade."""
     n_rows = len(queries.order)
     if queries.is_list:
-        given = list(Y) if hasattr(Y, "__len__") else Y
+        given = list(y) if hasattr(y, "__len__") else y
         if not isinstance(given, list) or len(given) != len(queries):
-            n = f"{len(given)}" if isinstance(given, list) else type(Y).__name__
+            n = f"{len(given)}" if isinstance(given, list) else type(y).__name__
             raise ValueError(
-                f"Y must have the grades of each of the {len(queries)} queries in X, got {n}."
+                f"y must have the grades of each of the {len(queries)} queries in X, got {n}."
             )
-        parts = [_numbers(part, f"Y[{q}]") for q, part in enumerate(given)]
+        parts = [_numbers(part, f"y[{q}]") for q, part in enumerate(given)]
         for q, (part, size) in enumerate(zip(parts, np.diff(queries.offsets), strict=True)):
             if part.shape != (size,):
                 raise ValueError(
-                    f"Y[{q}] must have a grade for each of the {size} rows of X[{q}], got shape "
+                    f"y[{q}] must have a grade for each of the {size} rows of X[{q}], got shape "
                     f"{part.shape}."
                 )
         grades = np.concatenate(parts)
     else:
-        grades = _numbers(Y, "y")
+        grades = _numbers(y, "y")
         if grades.shape != (n_rows,):
             raise ValueError(
                 f"y must have a grade for each of the {n_rows} rows of X, got shape {grades.shape}."
@@ -147,7 +149,7 @@ def read_grades(Y: Any, queries: Queries) -> np.ndarray:
         row = int(np.argmax(bad))
         if queries.is_list:
             q = int(np.searchsorted(queries.offsets, row, side="right")) - 1
-            where = f"Y[{q}][{row - queries.offsets[q]}]"
+            where = f"y[{q}][{row - queries.offsets[q]}]"
         else:
             where = f"y[{row}]"
         raise ValueError(f"{where} is {grades[row]:g}; expected a grade, a finite number >= 0.")
@@ -168,7 +170,7 @@ def read_weights(sample_weight: Any, queries: Queries) -> np.ndarray:
     weight = check_weights(sample_weight, len(queries.order))
     of_query = np.empty(len(queries))
     for q in range(len(queries)):
-        own = weight[queries.rows(q)]
+        own = weight[queries.members(q)]
         if (own != own[0]).any():
             way_out = "" if queries.has_qid else " Without qid=, X is one query."
             raise ValueError(
@@ -229,7 +231,7 @@ def normalize_queries(queries: Queries, rows: Any, how: str | None) -> Any:
         )
     rows = np.array(rows)
     for q in range(len(queries)):
-        own = queries.rows(q)
+        own = queries.members(q)
         values = rows[own].astype(np.float64)
         # Divide by a power of 2, which is exact, so that sums and differences cannot overflow.
         # Normalising cancels this factor.

@@ -45,7 +45,7 @@ def read_labels(
             i, t = place(offsets, bad[0])
             names = labels.classes.tolist()
             raise ValueError(
-                f"fixed[{i}][{t}] is {names[known[bad[0]]]!r}, but Y[{i}][{t}] is "
+                f"fixed[{i}][{t}] is {names[known[bad[0]]]!r}, but y[{i}][{t}] is "
                 f"{names[codes[bad[0]]]!r}."
             )
     return SequenceLabels(labels, codes, known)
@@ -59,46 +59,46 @@ def read_fixed(fixed: Any, offsets: np.ndarray, labels: Labels) -> np.ndarray | 
 
 
 def flatten_labels(
-    Y: Any, offsets: np.ndarray, name: str = "Y", other: str = "X", optional: bool = False
+    y: Any, offsets: np.ndarray, name: str = "y", other: str = "X", optional: bool = False
 ) -> list[Any]:
     """Return the labels of all sequences in one list.
 
     Refuses a sequence that does not have one label per position. With `optional`, a sequence may be
     None, which means that all its labels are unknown.
     """
-    sequences = as_sequences(name, Y)
+    sequences = as_sequences(name, y)
     if len(sequences) != len(offsets) - 1:
         raise ValueError(
             f"{name} has {len(sequences)} sequences but {other} has {len(offsets) - 1}."
         )
     flat: list[Any] = []
-    for i, (labels, length) in enumerate(zip(sequences, np.diff(offsets).tolist(), strict=True)):
-        if labels is None and optional:
+    for i, (sequence, length) in enumerate(zip(sequences, np.diff(offsets).tolist(), strict=True)):
+        if sequence is None and optional:
             flat.extend([None] * length)
             continue
-        if isinstance(labels, (str, bytes, dict)) or not hasattr(labels, "__len__"):
-            raise TypeError(f"{name}[{i}] must be a sequence of labels, got {labels!r}.")
-        if len(labels) != length:
+        if isinstance(sequence, (str, bytes, dict)) or not hasattr(sequence, "__len__"):
+            raise TypeError(f"{name}[{i}] must be a sequence of labels, got {sequence!r}.")
+        if len(sequence) != length:
             raise ValueError(
-                f"{name}[{i}] has {len(labels)} labels but {other}[{i}] has {length} positions."
+                f"{name}[{i}] has {len(sequence)} labels but {other}[{i}] has {length} positions."
             )
-        flat.extend(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+        flat.extend(sequence.tolist() if isinstance(sequence, np.ndarray) else sequence)
     return flat
 
 
 def learn_labels(flat: list[Any], offsets: np.ndarray, classes: Any = None) -> Labels:
-    """Return the labels there are: those named by `classes`, or the known ones of Y, sorted.
+    """Return the labels there are: those named by `classes`, or the known ones of y, sorted.
 
     Examples
     --------
     >>> learn_labels(["b", None, "a", "b"], np.array([0, 4])).classes
     array(['a', 'b'], dtype='<U1')
     """
-    rows = _known_rows(flat, {})
-    if classes is None and not rows:
-        raise ValueError("Y has no known label.")
-    name = naming("Y", offsets)
-    labels = Labels.learn([flat[row] for row in rows], classes, lambda i: name(rows[i]))
+    known = _known_positions(flat, {})
+    if classes is None and not known:
+        raise ValueError("y has no known label.")
+    name = naming("y", offsets)
+    labels = Labels.learn([flat[k] for k in known], classes, lambda i: name(known[i]))
     if len(labels) < 2:
         raise ValueError(
             f"There is one label only, {labels.classes.tolist()[0]!r}; at least two are needed "
@@ -107,7 +107,7 @@ def learn_labels(flat: list[Any], offsets: np.ndarray, classes: Any = None) -> L
     return labels
 
 
-def encode(flat: list[Any], offsets: np.ndarray, labels: Labels, name: str = "Y") -> np.ndarray:
+def encode(flat: list[Any], offsets: np.ndarray, labels: Labels, name: str = "y") -> np.ndarray:
     """Return labels as places in the classes, -1 where unknown (None, or -1 if that is no class).
 
     Examples
@@ -115,20 +115,20 @@ def encode(flat: list[Any], offsets: np.ndarray, labels: Labels, name: str = "Y"
     >>> encode(["b", None, "a"], np.array([0, 3]), Labels(["a", "b"]))
     array([ 1, -1,  0], dtype=int32)
     """
-    rows = _known_rows(flat, labels.index)
+    known = _known_positions(flat, labels.index)
     says = naming(name, offsets)
     codes = np.full(len(flat), UNKNOWN, dtype=np.int32)
-    codes[rows] = labels.encode([flat[row] for row in rows], lambda i: says(rows[i]))
+    codes[known] = labels.encode([flat[k] for k in known], lambda i: says(known[i]))
     return codes
 
 
-def _known_rows(flat: list[Any], index: Mapping[Any, int]) -> list[int]:
+def _known_positions(flat: list[Any], index: Mapping[Any, int]) -> list[int]:
     # The string "-1" is a label like any other, and so is -1 where the classes name it.
     if UNKNOWN in index:
-        return [row for row, label in enumerate(flat) if label is not None]
+        return [k for k, label in enumerate(flat) if label is not None]
     return [
-        row
-        for row, label in enumerate(flat)
+        k
+        for k, label in enumerate(flat)
         if isinstance(label, str)  # first, since most labels are
         or not (label is None or (isinstance(label, Real) and label == UNKNOWN))
     ]
@@ -137,12 +137,12 @@ def _known_rows(flat: list[Any], index: Mapping[Any, int]) -> list[int]:
 class Pieces(NamedTuple):
     """The runs of known labels.
 
-    ``rows`` are the stacked rows of all pieces. Piece p is rows[offsets[p]:offsets[p + 1]], and
-    comes from sequence sample[p]; borders[p] tells whether it begins where that sequence begins,
-    and ends where it ends.
+    ``positions`` are those of all pieces, counted through all sequences. Piece p has
+    positions[offsets[p]:offsets[p + 1]] and comes from sequence sample[p]; borders[p] tells whether
+    it begins where that sequence begins, and ends where it ends.
     """
 
-    rows: np.ndarray
+    positions: np.ndarray
     offsets: np.ndarray
     sample: np.ndarray
     borders: np.ndarray
@@ -168,7 +168,7 @@ def cut(codes: np.ndarray, offsets: np.ndarray) -> Pieces:
     firsts = np.flatnonzero(known & (begins | ~np.roll(known, 1)))
     lasts = np.flatnonzero(known & (ends | ~np.roll(known, -1)))
     return Pieces(
-        rows=np.flatnonzero(known),
+        positions=np.flatnonzero(known),
         offsets=np.concatenate([[0], np.cumsum(lasts - firsts + 1)]).astype(np.int64),
         sample=np.searchsorted(offsets, firsts, side="right") - 1,
         borders=np.stack([begins[firsts], ends[lasts]], axis=1).astype(np.int8),

@@ -59,7 +59,7 @@ def reread_sequences(X: Any, table: FeatureTable | None, n_features: int) -> Sta
 
 
 def as_sequences(name: str, value: Any) -> list[Any]:
-    """Return the elements of X or Y as a list; one element is one sequence."""
+    """Return the elements of X or y as a list; one element is one sequence."""
     is_iterable = hasattr(value, "__len__") and hasattr(value, "__iter__")
     is_table = sp.issparse(value) or hasattr(value, "columns")
     if is_table or isinstance(value, (str, bytes, dict)) or not is_iterable:
@@ -112,7 +112,7 @@ def flatten_positions(
             wanted = "dictionaries of features" if kind == "dict" else "lists of feature names"
             raise TypeError(
                 f"{name}[{i}] is of type {type(sequence).__name__}; expected a list of {wanted}, "
-                "one a position."
+                "one per position."
             )
         if len(sequence) == 0:
             raise ValueError(f"{name}[{i}] is empty; a sequence has at least one position.")

@@ -273,7 +273,7 @@ def name_text_column(X: Any, where: str) -> None:
                 raise ValueError(
                     f"{where} has {value!r:.40} in row {row} of column {name!r}, where numbers are "
                     "expected. Encode that column (OneHotEncoder or OrdinalEncoder of "
-                    "sklearn.preprocessing), drop it, or pass a list of dictionaries, one a row, "
+                    "sklearn.preprocessing), drop it, or pass a list of dictionaries, one per row, "
                     "in which a text is a feature of its own."
                 )
 

@@ -72,18 +72,18 @@ def forbidden_steps(barrier: np.ndarray, codes: np.ndarray, offsets: np.ndarray)
     inner = np.ones(len(codes), dtype=bool)
     inner[firsts] = False
     after = np.flatnonzero(inner)
-    rows = np.concatenate(
+    from_row = np.concatenate(
         [
             codes[after - 1],
             np.full(len(firsts), n_labels),
             np.full(len(lasts), n_labels + 1),
         ]
     )
-    columns = np.concatenate([codes[after], codes[firsts], codes[lasts]])
-    known = (rows >= 0) & (columns >= 0)
-    rows, columns = rows[known], columns[known]
-    broken = np.isneginf(barrier[rows, columns])
-    cells, counts = np.unique(rows[broken] * n_labels + columns[broken], return_counts=True)
+    to_label = np.concatenate([codes[after], codes[firsts], codes[lasts]])
+    known = (from_row >= 0) & (to_label >= 0)
+    from_row, to_label = from_row[known], to_label[known]
+    broken = np.isneginf(barrier[from_row, to_label])
+    cells, counts = np.unique(from_row[broken] * n_labels + to_label[broken], return_counts=True)
     return np.stack([cells // n_labels, cells % n_labels, counts], axis=1).astype(np.int64)
 
 

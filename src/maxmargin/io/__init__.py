@@ -9,7 +9,7 @@ from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
 from maxmargin.io.mulan import read_label_list
 from maxmargin.io.npz import read_npz, write_npz
 from maxmargin.io.replace import atomic_write
-from maxmargin.io.svmlight import RankingData, read_rankings, read_svmlight
+from maxmargin.io.svmlight import GradedRows, read_rankings, read_svmlight
 from maxmargin.io.svmlight_write import write_svmlight
 from maxmargin.io.templates import FUNCTIONS, PRESETS, FeatureTemplate
 from maxmargin.tags import (
@@ -36,7 +36,7 @@ __all__ = [
     "ArffData",
     "ConllData",
     "FeatureTemplate",
-    "RankingData",
+    "GradedRows",
     "SchemeMatch",
     "Span",
     "Violation",

@@ -18,7 +18,7 @@ from maxmargin.io.unpack import to_dense
 
 __all__ = ["ArffData", "read_arff"]
 
-Labels = str | os.PathLike[str] | Sequence[str] | int | None
+LabelSource = str | os.PathLike[str] | Sequence[str] | int | None
 
 _NUMERIC = ("numeric", "real", "integer")
 
@@ -40,7 +40,9 @@ class ArffData(NamedTuple):
     feature_names: list[str]
 
 
-def read_arff(source: Source, labels: Labels = None, *, sparse: bool | None = None) -> ArffData:
+def read_arff(
+    source: Source, labels: LabelSource = None, *, sparse: bool | None = None
+) -> ArffData:
     r"""Features and label sets of an ARFF file, plain or gzipped.
 
     Attributes must be numeric (``numeric``, ``real``, ``integer``) or ``{0,1}``. A value that is
@@ -168,7 +170,7 @@ def _attribute(where: str, number: int, text: str) -> Attribute:
     return Attribute(name, number)
 
 
-def _label_places(name: str, names: list[str], labels: Labels) -> NDArray[np.int64]:
+def _label_places(name: str, names: list[str], labels: LabelSource) -> NDArray[np.int64]:
     """Columns of the labels."""
     if labels is None:
         return np.zeros(0, dtype=np.int64)

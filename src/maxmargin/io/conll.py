@@ -1,4 +1,4 @@
-"""Column files of the CoNLL shared tasks: one token a line, an empty line after each sentence."""
+"""Column files of the CoNLL shared tasks: one token per line, an empty line after each sentence."""
 
 from __future__ import annotations
 

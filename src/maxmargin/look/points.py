@@ -42,7 +42,7 @@ class Points(NamedTuple):
     Attributes
     ----------
     h, g, psi : arrays of shape (n,)
-        One entry an output that the constraints allow.
+        One entry per output that the constraints allow.
     hull : array of shape (k, 2)
         (h, g) of the corners of the upper right hull of all outputs, by rising g.
     truth : (h, g)
@@ -152,7 +152,7 @@ def _alphabet(data: Any, i: int) -> list[np.ndarray] | None:
 
 
 def _listed(data: Any, i: int, max_outputs: int) -> tuple[np.ndarray | None, int]:
-    """Return all outputs, one a row, and their number; None where they are more than allowed."""
+    """Return all outputs, one per row, and their number; None where they are more than allowed."""
     lister = getattr(data.structure, "outputs", None) if isinstance(data, UserData) else None
     if callable(lister):
         outputs = list(lister(data.X[i]))
@@ -207,7 +207,7 @@ class _Bench:
         self.truth = truths(data)[first : first + self.size]
 
     def measure(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return h and g of outputs, one a row."""
+        """Return h and g of outputs, one per row."""
         h, g = np.zeros((2, len(rows)))
         is_compiled = isinstance(self.data, tuple) and isinstance(self.cost, tuple)
         run = compiled(measure) if is_compiled and len(rows) > FEW else measure
@@ -221,7 +221,7 @@ class _Bench:
         return y
 
     def best(self, tilt: float, k: int) -> np.ndarray:
-        """Return the k outputs of largest h + tilt * g, one a row."""
+        """Return the k outputs of largest h + tilt * g, one per row."""
         y = np.zeros(k * self.size, dtype=self.dtype)
         own = k_best_room(self.data, self.cost, k)
         found = k_best(self.data, self.cost, self.i, self.theta, self.room, 1.0, tilt, k, own, y, 0)

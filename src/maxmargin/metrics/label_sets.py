@@ -100,11 +100,11 @@ def _check_indicator(y: Any, name: str, allowed: tuple[int, ...]) -> csr_matrix:
     return matrix.astype(np.int64)
 
 
-def _check_set(labels: Any, name: str, i: int) -> None:
-    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
-        raise TypeError(f"{name}[{i}] must be a collection of labels, got {labels!r}.")
+def _check_set(label_set: Any, name: str, i: int) -> None:
+    if isinstance(label_set, (str, bytes)) or not hasattr(label_set, "__iter__"):
+        raise TypeError(f"{name}[{i}] must be a collection of labels, got {label_set!r}.")
     seen = set()
-    for label in labels:
+    for label in label_set:
         if label in seen:
             raise ValueError(
                 f"{name}[{i}] holds the label {label!r} twice; an indicator matrix must be an "
@@ -116,8 +116,8 @@ def _check_set(labels: Any, name: str, i: int) -> None:
 def _from_sets(y: Any, name: str, places: dict[Any, int]) -> csr_matrix:
     indices: list[int] = []
     ends = [0]
-    for i, labels in enumerate(y):
-        for label in labels:
+    for i, label_set in enumerate(y):
+        for label in label_set:
             if label not in places:
                 raise ValueError(f"{name}[{i}] holds the label {label!r}, which is not in classes.")
             indices.append(places[label])
@@ -135,8 +135,8 @@ def _indicators(y_true: Any, y_pred: Any, classes: Classes) -> tuple[csr_matrix,
                     f"{name} must be an indicator matrix or a list of label sets, got "
                     f"{type(y).__name__}."
                 )
-            for i, labels in enumerate(y):
-                _check_set(labels, name, i)
+            for i, label_set in enumerate(y):
+                _check_set(label_set, name, i)
     if classes is None:
         if _is_indicator(y_true) != _is_indicator(y_pred):
             raise ValueError(
@@ -358,12 +358,12 @@ def label_set_report(
     'subset_accuracy': 0.5, 'example_f1': 0.833}
     """
     _check_zero_division(zero_division)
-    samples, labels = _counts(y_true, y_pred, classes)
+    by_sample, by_label = _counts(y_true, y_pred, classes)
     return {
-        "example_accuracy": _example_accuracy(samples),
-        "hamming_loss": _hamming_loss(samples),
-        "micro_f1": samples.total().mean_f1(zero_division),
-        "macro_f1": labels.mean_f1(zero_division),
-        "subset_accuracy": _subset_accuracy(samples),
-        "example_f1": samples.mean_f1(1.0),
+        "example_accuracy": _example_accuracy(by_sample),
+        "hamming_loss": _hamming_loss(by_sample),
+        "micro_f1": by_sample.total().mean_f1(zero_division),
+        "macro_f1": by_label.mean_f1(zero_division),
+        "subset_accuracy": _subset_accuracy(by_sample),
+        "example_f1": by_sample.mean_f1(1.0),
     }

@@ -47,7 +47,7 @@ def convergence(
     x : {"passes", "oracle_calls", "seconds"}
         What the gap is drawn against.
     labels : sequence of str or None
-        One name a run; None takes the dict's keys, or the solvers' names.
+        One name per run; None takes the dict's keys, or the solvers' names.
     relative : bool
         Draw gap / abs(primal), which `tol` is about, instead of the gap itself.
     tol : float or None

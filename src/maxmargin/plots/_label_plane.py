@@ -29,15 +29,16 @@ def label_plane(
 
     Every output is a point: its cost g to the right, its margin error h upwards (1 + h for slack
     rescaling), at the weights of the estimator. The search wants the point on the highest contour
-    of psi. It asks for the largest h + lam g, which is a line pushed outwards until it touches the
-    last output, the one that the query finds. Each query has a number and a colour: its line, the
-    output it found, and, shaded, what it ruled out that no query before it had: no output is beyond
-    the line. The heavy contour is that of the best output found; what is worse lies below it. What
-    is left between contour and lines, in yellow, is where a better output could be. If one is
-    there, it has a star.
+    of psi. It asks for the largest h + tilt * g, which is a line pushed outwards until it touches
+    the last output, the one that the query finds. Each query has a number and a colour: its line,
+    the output it found, and, shaded, what it ruled out that no query before it had: no output is
+    beyond the line. The heavy contour is that of the best output found; what is worse lies below
+    it. What is left between contour and lines, in yellow, is where a better output could be. If one
+    is there, it has a star.
 
-    Queries for the largest h + lam g find corners of the hull only, so a search that asks no others
-    may miss the star. Those of the angular search look within an angle (dashed) and split it.
+    Queries for the largest h + tilt * g find corners of the hull only, so a search that asks no
+    others may miss the star. Those of the angular search look within an angle (dashed) and split
+    it.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ class AngularRoom(NamedTuple):
 
     angles: Any  # (4, n): open angles, see below
     lines: Any  # (4, n): lines found, see below
-    labels: Any  # flat: outputs found, one after the other
+    found: Any  # flat: outputs found, one after the other
 
 
 # Rows of AngularRoom.angles. An angle has the outputs with LOW < g / H < HIGH, or g / H <= HIGH if
@@ -163,34 +163,34 @@ def _open_widest(angles: Any, n_angles: int) -> int:
 
 
 @kernel
-def _split(angles: Any, n_angles: int, lam: float, h: float, g: float, best: float) -> int:
+def _split(angles: Any, n_angles: int, tilt: float, h: float, g: float, best: float) -> int:
     """Replace angle ``n_angles`` by the parts of it that may hold an output better than (H, g).
 
-    (H, g), here ``h`` and ``g``, is the best output of the angle at tilt ``lam``. Returns the new
+    (H, g), here ``h`` and ``g``, is the best output of the angle at this tilt. Returns the new
     number of angles. Slopes are always computed as g / H: another formula would round differently
     and might let the same output in again.
     """
     top, low, high = angles[TOP, n_angles], angles[LOW, n_angles], angles[HIGH, n_angles]
-    line = h + lam * g
-    middle = min(max(1.0 / lam, low), high)
+    line = h + tilt * g
+    middle = min(max(1.0 / tilt, low), high)
     slope = g / h
-    mirror = 1.0 / (lam * lam * slope)
+    mirror = 1.0 / (tilt * tilt * slope)
     upper, lower = max(slope, mirror), min(slope, mirror)
     if best > h * g:
         # The line meets the hyperbola through the best output known between those two points.
-        q = line * line / best - 2.0 * lam
-        if q <= 2.0 * lam:
+        q = line * line / best - 2.0 * tilt
+        if q <= 2.0 * tilt:
             return n_angles
-        root = (q + math.sqrt(q * q - 4.0 * lam * lam)) / (2.0 * lam * lam)
-        upper, lower = min(upper, root), max(lower, 1.0 / (lam * lam * root))
+        root = (q + math.sqrt(q * q - 4.0 * tilt * tilt)) / (2.0 * tilt * tilt)
+        upper, lower = min(upper, root), max(lower, 1.0 / (tilt * tilt * root))
     upper, lower = min(upper, high), max(lower, low)
     # Slopes above `upper` or below `lower` hold nothing better. The ray in the middle belongs to
     # the lower angle.
     for part in range(2):
         a, b = (upper, middle) if part == 0 else (middle, lower)
         if a > b:
-            s = min(max(1.0 / lam, b), a)
-            reach = s * (line / (1.0 + lam * s)) ** 2
+            s = min(max(1.0 / tilt, b), a)
+            reach = s * (line / (1.0 + tilt * s)) ** 2
             angles[TOP, n_angles] = min(top, reach)
             angles[LOW, n_angles] = b
             angles[HIGH, n_angles] = a
@@ -239,17 +239,17 @@ def _narrow(angles: Any, place: int, lines: Any, n_lines: int, step: float, best
 @implements(find, AngularSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate = problem.data, problem.cost, problem.surrogate
-    kept, labels = search.recall, desk.search_room.labels
+    kept, found = search.recall, desk.search_room.found
     angles, lines = desk.search_room.angles, desk.search_room.lines
     size, start = output_size(data, i), kept.starts[i]
     best, best_slope, best_error = 0.0, 0.0, 0.0
-    place = -1  # of the best output in labels
+    place = -1  # of the best output in `found`
     first_tilt = 1.0
     n_found = kept.counts[i]
     for k in range(n_found):
-        copy_output(data, i, kept.labels, k * kept.n_cells + start, labels, k * size)
-        error = margin_error(data, i, desk.theta, labels, k * size)
-        g = output_cost(data, cost, i, labels, k * size)
+        copy_output(data, i, kept.outputs, k * kept.n_cells + start, found, k * size)
+        error = margin_error(data, i, desk.theta, found, k * size)
+        g = output_cost(data, cost, i, found, k * size)
         value, slope, _ = psi(surrogate, error, g)
         if value > best and g > 0.0:
             best, best_slope, best_error, place = value, slope, error, k
@@ -272,7 +272,7 @@ def _find(search, problem, i, desk, outputs, at):
         if not _narrow(angles, n_angles, lines, n_lines, search.steps[i], best):
             continue
         low, high = angles[LOW, n_angles], angles[HIGH, n_angles]
-        lam = first_tilt if low == 0.0 or high == math.inf else 1.0 / math.sqrt(low * high)
+        tilt = first_tilt if low == 0.0 or high == math.inf else 1.0 / math.sqrt(low * high)
         here = n_found * size
         is_closed = angles[IS_CLOSED, n_angles] > 0.0
         is_found = constrained(
@@ -281,31 +281,31 @@ def _find(search, problem, i, desk, outputs, at):
             i,
             desk.theta,
             desk.room,
-            lam,
+            tilt,
             low,
             high,
             is_closed,
-            labels,
+            found,
             n_found,
-            labels,
+            found,
             here,
         )
         desk.calls[0] += 1
         n_calls += 1
         if not is_found:
             continue
-        error = margin_error(data, i, desk.theta, labels, here)
-        g = output_cost(data, cost, i, labels, here)
+        error = margin_error(data, i, desk.theta, found, here)
+        g = output_cost(data, cost, i, found, here)
         value, slope, _ = psi(surrogate, error, g)
         if value > best:
             best, best_slope, best_error, place = value, slope, error, n_found
         n_found += 1
         if value > 0.0 and g > 0.0:
-            lines[TILT, n_lines], lines[REACH, n_lines] = lam, 1.0 + error + lam * g
+            lines[TILT, n_lines], lines[REACH, n_lines] = tilt, 1.0 + error + tilt * g
             lines[LOW, n_lines], lines[HIGH, n_lines] = low, high
             n_lines += 1
             first = n_angles
-            n_angles = _split(angles, n_angles, lam, 1.0 + error, g, best)
+            n_angles = _split(angles, n_angles, tilt, 1.0 + error, g, best)
             for k in range(n_angles - 1, first - 1, -1):
                 if not _narrow(angles, k, lines, n_lines, search.steps[i], best):
                     n_angles -= 1
@@ -315,22 +315,22 @@ def _find(search, problem, i, desk, outputs, at):
             # By rounding: the oracle computed 1 + h > 0, but here psi is not positive. Outputs this
             # close to the axis have psi near 0, and `left` bounds it. The rest of the angle is
             # opened again.
-            line = max(1.0 + error + lam * g, 0.0)
+            line = max(1.0 + error + tilt * g, 0.0)
             edge = g / (AXIS * (1.0 + abs(error)))
             if low < edge < high:
-                angles[TOP, n_angles] = min(top, line * line / (4.0 * lam))
+                angles[TOP, n_angles] = min(top, line * line / (4.0 * tilt))
                 angles[HIGH, n_angles] = edge
                 angles[IS_CLOSED, n_angles] = 0.0
                 n_angles += 1
-                left = max(left, min(top, (line / lam) ** 2 / edge))
+                left = max(left, min(top, (line / tilt) ** 2 / edge))
             else:
-                left = max(left, min(top, line * line / (4.0 * lam)))
+                left = max(left, min(top, line * line / (4.0 * tilt)))
 
     bound = max(bound, left)
     if place < 0:
-        copy_output(data, i, kept.truths, start, outputs, at)
+        copy_output(data, i, kept.truths, kept.truth_starts[i], outputs, at)
     else:
-        copy_output(data, i, labels, place * size, outputs, at)
+        copy_output(data, i, found, place * size, outputs, at)
         if kept.is_warm:
             remember(data, kept, i, outputs, at)
     return best, best_slope, best_error, max(bound, best)

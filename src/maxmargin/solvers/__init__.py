@@ -1,4 +1,4 @@
-"""Solvers: one algorithm a file; the loop around them is `run`."""
+"""Solvers: one algorithm per file; the loop around them is `run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Structures: which outputs there are, their joint features, and their oracles."""
+"""Structures: which outputs there are, their joint features, and their oracles.
+
+In every package data.py has the examples and oracles.py the oracles. Where these grow long,
+parts.py has the joint features, and a second file the profile.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.contract import output_size
 from maxmargin.structures import (
     ChainData,
     IndependentLabels,
@@ -21,7 +22,7 @@ from maxmargin.structures import (
     TreeLabels,
     UserData,
 )
-from maxmargin.structures.labels.relaxed import side_size
+from maxmargin.structures.labels.relaxed import write_point
 from maxmargin.structures.user.boxes import Box
 from maxmargin.testing.enumerate import labellings
 
@@ -55,19 +56,14 @@ def _of_labels(data: Any, i: int) -> np.ndarray:
     return rows
 
 
-def _of_relaxed_labels(data: RelaxedLabels, i: int) -> np.ndarray:
+def _of_relaxed_labels(data: RelaxedLabels | RelaxedProgramLabels, i: int) -> np.ndarray:
     """List the integral outputs only: on a forest of edges no other is better than all of them."""
     rows = _of_labels(data, i)
-    side = int(side_size(data))
-    cells = np.zeros((len(rows), 2 * side + 1), dtype=np.int32)
-    twice = np.where(rows >= 0, 2 * rows, -1)
-    cells[:, : data.n_labels] = cells[:, side : side + data.n_labels] = twice
+    cells = np.zeros((len(rows), int(output_size(data, i))))
+    for own, row in zip(cells, rows, strict=True):
+        node = (row == 1).astype(np.float64)
+        write_point(data, i, node, node[data.graph.edges].prod(axis=1), own, 0)
     return cells
-
-
-def _of_relaxed_programs(data: RelaxedProgramLabels, i: int) -> np.ndarray:
-    """List the integral outputs only, as those of the other relaxation."""
-    return _boxed([data.with_edges((row == 1).astype(np.float64)) for row in _of_labels(data, i)])
 
 
 def _of_ranking(data: RankingData, i: int) -> np.ndarray:
@@ -125,7 +121,7 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     PairwiseLabels: _of_labels,
     RelaxedLabels: _of_relaxed_labels,
     ProgramLabels: _of_labels,
-    RelaxedProgramLabels: _of_relaxed_programs,
+    RelaxedProgramLabels: _of_relaxed_labels,
     RankingData: _of_ranking,
     UserData: _of_user,
 }

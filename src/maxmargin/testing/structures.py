@@ -20,9 +20,11 @@ from maxmargin.core.contract import (
     output_size,
     output_sizes,
     potentials,
+    truth_sizes,
     truths,
     workspace,
 )
+from maxmargin.core.outputs import is_same_output
 from maxmargin.core.problem import Problem
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import BlockFrankWolfe
@@ -65,6 +67,10 @@ class _Case(NamedTuple):
         """Return the margin errors of all outputs under theta."""
         h = [margin_error(self.data, self.i, self.theta, y, 0) for y in self.outputs]
         return np.array(h, dtype=np.float64)
+
+    def is_same(self, left: np.ndarray, right: np.ndarray) -> bool:
+        """Tell whether two outputs are equal."""
+        return bool(is_same_output(self.data, self.i, left, 0, right, 0))
 
     def rounding(self, w: np.ndarray) -> float:
         """Return how far rounding can move a margin error at w."""
@@ -173,9 +179,10 @@ def _weights(size: int, rng: np.random.Generator) -> list[np.ndarray]:
 
 def _check_sizes(data: Any) -> np.ndarray:
     sizes, cells = np.asarray(output_sizes(data)), truths(data)
+    n_cells = np.asarray(truth_sizes(data)).sum()
     require(
-        len(cells) == sizes.sum(),
-        f"truths has {len(cells)} cells but output_sizes adds up to {sizes.sum()}.",
+        len(cells) == n_cells,
+        f"truths has {len(cells)} cells but truth_sizes adds up to {n_cells}.",
     )
     for i, size in enumerate(sizes):
         require(
@@ -192,15 +199,14 @@ def _list_case(data: Any, cost: Any, i: int, source: OutputSource | None) -> _Ca
         outputs.shape[1] == sizes[i],
         f"The listed outputs of example {i} have {outputs.shape[1]} cells, not {sizes[i]}.",
     )
-    first = int(sizes[:i].sum())
-    truth = truths(data)[first : first + sizes[i]]
+    first = int(np.asarray(truth_sizes(data))[:i].sum())
     differences = np.zeros((len(outputs), int(n_weights(data))))
     costs = np.zeros(len(outputs))
     for k, y in enumerate(outputs):
         add_difference(data, i, y, 0, 1.0, differences[k])
         costs[k] = output_cost(data, cost, i, y, 0)
     case = _Case(data, cost, i, outputs, differences, costs, *workspace(data))
-    right = np.flatnonzero([_equal(y, truth) for y in outputs])
+    right = np.flatnonzero([is_same_output(data, i, y, 0, truths(data), first) for y in outputs])
     require(len(right) > 0, f"The true output of example {i} is not among those listed.")
     require(
         not differences[right].any(),
@@ -276,14 +282,14 @@ def _check_maximize(case: _Case, w: np.ndarray, score_scale: float, cost_scale: 
         f"maximize wrote beyond the {size} cells of an output of example {case.i}.",
     )
     found, again = cells[:size], cells[size + 1 : -1]
-    places = [k for k, y in enumerate(case.outputs) if _equal(y, found)]
+    places = [k for k, y in enumerate(case.outputs) if case.is_same(y, found)]
     settings = f"score_scale={score_scale:g}, cost_scale={cost_scale:g}"
     require(
         len(places) > 0,
         f"maximize gave {found.tolist()!r} for example {case.i}, which is no listed output.",
     )
     require(
-        _equal(found, again),
+        case.is_same(found, again),
         f"maximize gave {found.tolist()!r} and then {again.tolist()!r} for example {case.i} at the "
         f"same {settings}.",
     )
@@ -345,7 +351,3 @@ def _check_compiled(data: Any, cost: Any, n_examples: int, rng: np.random.Genera
             f"{what} {k} is {plain[k] if len(plain) else 0} in Python but "
             f"{fast[k] if len(fast) else 0} compiled.",
         )
-
-
-def _equal(a: np.ndarray, b: np.ndarray) -> bool:
-    return all(bool(x == y) for x, y in zip(a, b, strict=True))

@@ -19,7 +19,7 @@ from maxmargin.solvers import Result
 
 Score = Callable[[np.ndarray], float]
 
-#: How errors about held-out examples begin; the rest reads as in errors about X and Y.
+#: How errors about held-out examples begin; the rest reads as in errors about X and y.
 ABOUT_EVAL_SET = "eval_set: "
 #: Functions of `maxmargin.metrics` of which smaller is better.
 _ERRORS = frozenset({"hamming_error", "hamming_loss", "sequence_error"})

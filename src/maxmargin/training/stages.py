@@ -84,11 +84,11 @@ def in_two_stages(
 
     Without an easy sample these are the settings and the task given: the exact problem.
     """
-    reduced, rows = reduce_task(task, C, easy_fraction, settings.n_jobs)
-    if rows is None:
+    reduced, hard_rows = reduce_task(task, C, easy_fraction, settings.n_jobs)
+    if hard_rows is None:
         return settings, task, 0
-    solver = OneSlackRows(inwards=True, rows=rows)
-    return replace(settings, solver=solver), reduced, len(rows.sign)
+    solver = OneSlackRows(inwards=True, rows=hard_rows)
+    return replace(settings, solver=solver), reduced, len(hard_rows.sign)
 
 
 def reduce_task(
@@ -124,8 +124,8 @@ def reduce_task(
         matrix[samples.row[left]], np.cumsum(sizes) - sizes, sizes, n_relevant, bias=True
     )
     easy = np.sort(easy)
-    rows = HardRows(as_features(matrix[samples.row[easy]]), samples.sign[easy], w0)
-    return replace(task, data=reduced), rows
+    hard_rows = HardRows(as_features(matrix[samples.row[easy]]), samples.sign[easy], w0)
+    return replace(task, data=reduced), hard_rows
 
 
 class _Samples(NamedTuple):
@@ -170,7 +170,7 @@ def _classify(
     return np.ascontiguousarray(second - first)
 
 
-def _take(matrix: Any, rows: np.ndarray) -> Any:
-    """Return the rows chosen; if these are all rows, the matrix itself and no copy."""
+def _take(matrix: Any, chosen: np.ndarray) -> Any:
+    """Return the rows with these numbers; if that is all rows, the matrix itself and no copy."""
     n_rows = matrix.shape[0]
-    return matrix if np.array_equal(rows, np.arange(n_rows)) else matrix[rows]
+    return matrix if np.array_equal(chosen, np.arange(n_rows)) else matrix[chosen]

@@ -75,7 +75,7 @@ class Start(NamedTuple):
             structure = type(estimator._structure()).__name__
             raise TypeError(
                 "warm_start=True tells data apart by a hash of them, for which the structure, X "
-                f"and Y must be picklable; with this {structure} they are not ({error})."
+                f"and y must be picklable; with this {structure} they are not ({error})."
             ) from error
         return cls(mark, estimator._layout(), solver, problem.lam, estimator._units())
 

@@ -3,114 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from maxmargin.cli import console
 from maxmargin.cli.formats import Batch, NpzReader, Reader, SvmlightReader
 from maxmargin.cli.kinds.base import NOTHING, Kind, noise
 from maxmargin.cli.kinds.multiclass import MISSING
-from maxmargin.cli.options import OwnOptions
+from maxmargin.cli.kinds.ranking_measures import query_measures, query_tables
+from maxmargin.cli.kinds.ranking_options import EVALUATE, MOST_QUERIES, TRAIN, ranking_cost
 
 if TYPE_CHECKING:
     from maxmargin.cli.models import Model
 
-CUTS = (1, 3, 5, 10)  # the k of NDCG@k and precision@k
-MOST_QUERIES = 20  # queries that are shown one by one
-_PANEL = "Rankings"
 _WIDE = 1e3  # times the median of the features' largest values, from which one rules all others
-
-_NAMES = {"average_precision": "average precision", "auc": "AUC", "ndcg": "NDCG"}
-
-
-# -- options -------------------------------------------------------------------------------------
-
-
-def cuts(text: str | None) -> tuple[int, ...] | None:
-    """Return the k of an option.
-
-    Examples
-    --------
-    >>> cuts("10,1,5")
-    (1, 5, 10)
-    """
-    if text is None:
-        return None
-    try:
-        found = {int(piece) for piece in text.split(",")}
-    except ValueError:
-        found = {0}
-    if min(found) < 1:
-        raise ValueError(
-            f"--k must be whole numbers of at least 1, parted by commas, got {text!r}."
-        )
-    return tuple(sorted(found))
-
-
-def _not_negative(n: int | None) -> int | None:
-    if n is not None and n < 0:
-        raise ValueError(f"--queries must be at least 0, got {n}.")
-    return n
-
-
-def _option(type_: Any, help: str, *names: str, **more: Any) -> Any:
-    return Annotated[type_, typer.Option(*names, help=help, rich_help_panel=_PANEL, **more)]
-
-
-_RELEVANT = _option(
-    float | None,
-    "The grade from which a document is relevant, for all but NDCG; else 1, or the model's own.",
-)
-_TRAIN = OwnOptions(
-    {
-        "k": _option(
-            int | None,
-            "Places that count, for the costs ndcg_at_k and precision_at_k; else 10.",
-            "--k",
-        ),
-        "gain": _option(
-            str | None,
-            "What a grade g is worth to NDCG: exponential (2^g - 1) or linear (g).",
-        ),
-        "relevant": _RELEVANT,
-        "normalize": _option(
-            str | None,
-            "Make features comparable: maxabs over all documents, standard or minmax query by "
-            "query, none as they are; else maxabs.",
-        ),
-        "zeros": _option(
-            str | None,
-            "What a zero is: a value, or by indicator also a column that says where a feature is "
-            "not zero; else indicator.",
-        ),
-        "steps": _option(
-            int | None,
-            "Columns that say where a feature is beyond a quantile of its values, at most so many "
-            "per feature; else 5.",
-        ),
-    },
-    "is for rankings (`train ranking`), which `train {kind}` does not learn",
-)
-_EVALUATE = OwnOptions(
-    {
-        "k": _option(
-            str | None,
-            "For NDCG@k and precision@k: numbers parted by commas; else 1,3,5,10.",
-            "--k",
-            callback=cuts,
-        ),
-        "relevant": _RELEVANT,
-        "queries": _option(
-            int | None,
-            f"Queries to show one by one; else {MOST_QUERIES}.",
-            callback=_not_negative,
-        ),
-    },
-    "is for rankings, but {model} does not rank",
-)
 
 
 class Ranking(Kind):
@@ -119,7 +25,7 @@ class Ranking(Kind):
     name = "ranking"
     estimator = "RankingSVM"
     about = "the documents of queries"
-    options = {"train": (_TRAIN, MISSING), "evaluate": (_EVALUATE,)}
+    options = {"train": (TRAIN, MISSING), "evaluate": (EVALUATE,)}
     parameters = {
         "missing": "missing",
         "zeros": "zeros",
@@ -219,41 +125,9 @@ class Ranking(Kind):
 
         The cost of the model says which gains NDCG has, and a k besides `CUTS`.
         """
-        import numpy as np
-
-        from maxmargin.metrics import ranking_report
-
-        scores, estimator = guess, model.estimator
-        cost = estimator._cost()
-        k = own.get("k") or tuple(sorted({*CUTS, getattr(cost, "k", CUTS[0])}))
         relevant = own.get("relevant")
-        relevant = _relevant(estimator) if relevant is None else relevant
-        gains: Any = getattr(cost, "gain", "exponential")
-        grades = np.asarray(batch.y)
-        qid = np.zeros(len(grades), dtype=np.int64) if batch.qid is None else batch.qid
-        report = ranking_report(grades, scores, qid, k, relevant=relevant, gains=gains)
-        # AUC as the estimator scores it: relevant documents against the others.
-        two_kinds = ranking_report((grades >= relevant).astype(int), scores, qid, k)
-        columns = {**report.scores, "auc": two_kinds.scores["auc"]}
-        by_query = [
-            {
-                "qid": None if batch.qid is None else report.qid[q],
-                "n_documents": report.n_documents[q],
-                "n_relevant": report.n_relevant[q],
-                **{name: column[q] for name, column in columns.items()},
-            }
-            for q in range(len(report.qid))
-        ]
-        return {
-            "n_queries": len(report.qid),
-            "n_documents": len(grades),
-            "n_relevant": int(report.n_relevant.sum()),
-            "relevant": relevant,
-            "gain": gains,
-            "means": {**report.means, "auc": two_kinds.means["auc"]},
-            "n_undefined": {**report.n_undefined, "auc": two_kinds.n_undefined["auc"]},
-            "by_query": by_query,
-        }
+        relevant = _relevant(model.estimator) if relevant is None else relevant
+        return query_measures(model.estimator, batch, guess, own.get("k"), relevant)
 
     def tables(
         self, found: dict[str, Any], title: str, own: Mapping[str, Any] | None = None
@@ -262,23 +136,10 @@ class Ranking(Kind):
 
         The table of queries has the largest k only, so that it fits a terminal.
         """
-        rows = {
-            "queries": found["n_queries"],
-            "documents": found["n_documents"],
-            "relevant": f"{found['n_relevant']} (grade >= {found['relevant']:g})",
-        }
-        cells = [
-            [_NAMES.get(name, name.replace("ndcg", "NDCG")), f"{mean:.4f}", found["n_queries"] - n]
-            for (name, mean), n in zip(
-                found["means"].items(), found["n_undefined"].values(), strict=True
-            )
-        ]
-        heads = ["measure", "mean", "queries"]
-        tables = [console.facts(title, rows), console.grid("Means over queries", heads, cells)]
         if own is None:
-            return tables
+            return query_tables(found, title, 0)
         n_shown = MOST_QUERIES if own["queries"] is None else own["queries"]
-        return [*tables, *_one_by_one(found, n_shown)] if n_shown else tables
+        return query_tables(found, title, n_shown)
 
     def weights(self, path: Path, estimator: Any, labels: list[str] | None) -> Any:
         """Return the one row of weights."""
@@ -337,64 +198,3 @@ def scale_note(batch: Batch) -> str | None:
         f"Features reach from {used.min():.3g} to {largest[top]:.3g} (x[{top}]): training may get "
         "nowhere. --normalize maxabs helps."
     )
-
-
-def ranking_cost(name: str | None, k: int | None, gain: str | None) -> Any:
-    """Return the cost that the options name; None: the estimator's own.
-
-    Examples
-    --------
-    >>> ranking_cost("ndcg_at_k", 5, None)
-    NDCGAtK(k=5, gain='exponential')
-    >>> ranking_cost("auc", 5, None)
-    Traceback (most recent call last):
-        ...
-    ValueError: --k is for the costs ndcg_at_k, precision_at_k, not for auc.
-    """
-    from maxmargin import RankingSVM
-    from maxmargin.costs import COSTS, check_priced, fitting_costs
-    from maxmargin.estimators.ranking.scores import cost_meant
-    from maxmargin.inputs.checks import unknown
-
-    costs: dict[str, Any] = {cost: COSTS[cost] for cost in fitting_costs("places")}
-    if name is not None and name not in COSTS:
-        meant = cost_meant(name)
-        raise unknown("cost", name, costs, meant and f" Say {meant[1]}.")
-    if name is not None:
-        check_priced(COSTS[name], "places")
-    given = {option: value for option, value in (("k", k), ("gain", gain)) if value is not None}
-    if not given:
-        return name
-    name = RankingSVM().cost if name is None else name
-    known = {cost: {field.name for field in fields(costs[cost])} for cost in costs}
-    for option in given:
-        if option not in known[name]:
-            able = ", ".join(cost for cost in known if option in known[cost])
-            raise ValueError(f"--{option} is for the costs {able}, not for {name}.")
-    return costs[name](**given)
-
-
-def _one_by_one(found: dict[str, Any], n_shown: int) -> list[Any]:
-    k = max(int(name.partition("@")[2]) for name in found["means"] if "@" in name)
-    columns = ["average_precision", "auc", "ndcg", f"ndcg@{k}", f"precision@{k}"]
-    heads = ["query", "documents", "relevant", "AP", "AUC", "NDCG", f"NDCG@{k}", f"P@{k}"]
-    shown = found["by_query"][:n_shown]
-    cells = [
-        [
-            "all" if query["qid"] is None else query["qid"],
-            query["n_documents"],
-            query["n_relevant"],
-            *(_score(query[name]) for name in columns),
-        ]
-        for query in shown
-    ]
-    n = found["n_queries"]
-    title = "Queries" if len(shown) == n else f"Queries, the first {len(shown)} of {n}"
-    tables: list[Any] = [console.grid(title, heads, cells)]
-    if len(shown) < n:
-        tables.append(f"{n - len(shown)} more: --queries {n} shows all, --json has all measures.")
-    return tables
-
-
-def _score(value: float) -> str:
-    return "-" if value != value else f"{value:.4f}"

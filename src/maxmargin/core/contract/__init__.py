@@ -88,6 +88,7 @@ from maxmargin.core.contract.structure import (
     potentials,
     score_lengths,
     spare_size,
+    truth_sizes,
     truths,
     workspace,
 )
@@ -187,6 +188,7 @@ __all__ = [
     "tilt",
     "times_metric",
     "true_parts",
+    "truth_sizes",
     "truths",
     "workspace",
 ]

@@ -3,6 +3,9 @@
 Costs, as compiled code reads them, have one family per kind of parts (`TrueParts`). A structure
 implements a function for a family where the same code serves all its costs, and for a type of cost
 where it has an algorithm that only this cost allows.
+
+A type joins a family only if it implements what structures ask each cost of it for, such as
+`found_costs` or, of classes, `class_price`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ Notation, as in docs/math.md: example i has the true output y_i, and Psi_i(y) = 
 phi(x_i, y). ``theta`` holds the potentials of one example, filled by `potentials` and read by the
 rest; ``room`` is what its oracles overwrite. The output y given by ``(outputs, at)`` is the
 `output_size(data, i)` cells of the array ``outputs`` from cell ``at`` on: int32 for compiled
-structures, one object for a structure in plain Python. (An array and a place rather than a slice:
+structures, float64 if outputs are fractional (see fractional.py), one object for a structure in
+plain Python. (An array and a place rather than a slice:
 slices cost compile time.)
 """
 
@@ -49,7 +50,10 @@ def output_sizes(data):
 
 @generic
 def truths(data):
-    """Return the true outputs of all examples, one after the other, as one array of cells."""
+    """Return the true outputs of all examples, one after the other, as one array of cells.
+
+    `truth_sizes` says how many cells each has there.
+    """
 
 
 @generic
@@ -108,13 +112,16 @@ def output_length(data, i, outputs, at):
     return output_size(data, i)
 
 
+@generic_with_default
+def truth_sizes(data):
+    """Return how many cells each true output has in `truths`, an int64 array; by default all."""
+    return output_sizes(data)
+
+
 @jitable
 def add_part_difference(data: Any, i: int, outputs: Any, at: int, mu: Any) -> None:
     """mu += the parts of y_i minus those of y."""
-    place = 0
-    for k in range(i):
-        place += output_size(data, k)
-    parts(data, i, truths(data), place, 1.0, mu)
+    parts(data, i, truths(data), truth_sizes(data)[:i].sum(), 1.0, mu)
     parts(data, i, outputs, at, -1.0, mu)
 
 
@@ -195,20 +202,21 @@ def score_lengths(data):
 
 
 @generic_with_default
-def are_outputs(data, examples, cells):
+def are_outputs(data, examples, cells, lengths):
     """Return a boolean array: whether each given output is an output of its example.
 
     (Python only.) ``examples`` has the example of each output, ``cells`` holds the outputs one
-    after the other. The outputs come from a file, and compiled code does not check bounds. The
-    default tries each output in plain Python, where an index past the end is an error.
+    after the other, each with so many cells as ``lengths`` says: `output_size` of them, unless the
+    structure implements `output_length`. The outputs come from a file, and compiled code does not
+    check bounds. The default tries each output in plain Python, where an index past the end is an
+    error.
     """
     lowest = min(0, int(truths(data).min(initial=0)))
     spare, at = np.zeros(n_weights(data)), 0
     answers = np.zeros(len(examples), dtype=bool)
     for k, i in enumerate(examples):
-        size = output_size(data, i)
-        own = cells[at : at + size]
-        at += size
+        own = cells[at : at + lengths[k]]
+        at += lengths[k]
         try:
             add_difference(data, i, own, 0, 1.0, spare)
             answers[k] = own.min(initial=0) >= lowest and np.isfinite(spare.sum())

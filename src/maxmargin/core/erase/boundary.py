@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from maxmargin.core.contract import (
     profile_room,
     search_room,
 )
+from maxmargin.core.dispatch import implementation
 from maxmargin.core.erase.anything import AnyRoom, AnySearch, AnyTheta
 from maxmargin.core.erase.entries import ENTRIES
 from maxmargin.core.erase.passes import Pass
@@ -78,7 +79,7 @@ class Boundary:
     def _put_find(self) -> frozenset[Callable]:
         """Put the search into its table; return the functions that it calls."""
         kind = type(self._search)
-        used = used_entries(find.implementations[kind,], kind)  # type: ignore[attr-defined]
+        used = used_entries(cast(Callable, implementation(find, kind)), kind)
         entry = ENTRIES[find]
         if not self._table[entry.place]:
             known = {"search": self._searched, "problem": self._seen, "desk": self._kept[0]}

@@ -31,6 +31,7 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
+from maxmargin.core.dispatch import implementation
 from maxmargin.core.erase.anything import AnyCost, AnyData
 from maxmargin.core.erase.callbacks import Callbacks
 from maxmargin.core.erase.entries import ENTRIES, OracleEntry
@@ -77,10 +78,9 @@ def why_not_erased(parts: dict[str, Any], cells: np.dtype) -> str:
         if reason:
             return reason
     kind = type(parts.get("search"))
-    if (kind,) in find.implementations:  # type: ignore[attr-defined]
-        found = find.implementations[kind,]  # type: ignore[attr-defined]
-        if not used_functions(found, kind).isdisjoint(PYTHON_ONLY):
-            return f"{kind.__name__} cuts outputs into branches, as Python"
+    found = implementation(find, kind)
+    if found is not None and not used_functions(found, kind).isdisjoint(PYTHON_ONLY):
+        return f"{kind.__name__} cuts outputs into branches, as Python"
     return ""
 
 

@@ -7,7 +7,11 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
+from maxmargin.core.dispatch import implementation
 from maxmargin.core.erase.entries import ENTRIES
+
+#: Packages whose functions call none of ours.
+_FOREIGN = ("numpy", "numba", "scipy")
 
 __all__ = ["used_entries", "used_functions"]
 
@@ -42,8 +46,8 @@ def used_functions(function: Callable, *kinds: type) -> frozenset[Callable]:
             found.add(here)
             if here in ENTRIES:
                 continue
-            table = here.implementations
-            left += [own for types, own in table.items() if set(types) & set(kinds)]
+            for own in (implementation(here, kind) for kind in kinds):
+                left += [] if own is None else [own]
             left.append(here.__wrapped__)
         else:
             left += _named(here)
@@ -59,10 +63,18 @@ def _named(function: Callable) -> Iterator[Any]:
     if plain.__closure__:
         for name, cell in zip(plain.__code__.co_freevars, plain.__closure__, strict=True):
             known[name] = cell.cell_contents
-    for name in _names(plain.__code__):
-        value = known.get(name)
-        if callable(value) and not isinstance(value, type):
-            yield value
+    names = list(_names(plain.__code__))
+    modules = [known[name] for name in names if inspect.ismodule(known.get(name))]
+    for name in names:
+        for value in (known.get(name), *(getattr(module, name, None) for module in modules)):
+            if hasattr(value, "implementations") or _is_followed(value):
+                yield value
+
+
+def _is_followed(value: Any) -> bool:
+    """Tell whether a value is a function that may call generic functions."""
+    plain = getattr(value, "py_func", value)
+    return inspect.isfunction(plain) and plain.__module__.partition(".")[0] not in _FOREIGN
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -133,7 +133,7 @@ def _task(
     )
     weight = check_weights(request.sample_weight, len(stack.offsets) - 1)[pieces.sample]
     if not weight.any():
-        raise ValueError("Y has no known label in a sequence of positive weight.")
+        raise ValueError("y has no known label in a sequence of positive weight.")
     if before is None:
         n_labels = len(read.labels.classes)
         layout = chain_layout(stack.matrix.shape[1], n_labels, *options.blocks)
@@ -147,7 +147,7 @@ def _task(
         options.cost.tabulate("positions", read.labels.classes, n_known),
         options.class_weight,
         read.labels,
-        read.codes[pieces.rows],
+        read.codes[pieces.positions],
         np.repeat(weight, sizes),
     )
     reader = kind(read.labels, layout, table, widened)
@@ -157,11 +157,11 @@ def _task(
 def _known_positions(
     stack: Stack, read: SequenceLabels, pieces: Pieces, barriers: Barriers, layout: ChainLayout
 ) -> ChainData:
-    matrix, nodes, rows = stack.matrix, barriers.nodes, pieces.rows
-    if len(rows) < len(read.codes):
-        matrix = matrix[rows]
-        nodes = None if nodes is None else nodes[rows]
-    codes = read.codes[rows]
+    matrix, nodes, positions = stack.matrix, barriers.nodes, pieces.positions
+    if len(positions) < len(read.codes):
+        matrix = matrix[positions]
+        nodes = None if nodes is None else nodes[positions]
+    codes = read.codes[positions]
     return chain_data(matrix, pieces.offsets, codes, layout, pieces.borders, barriers.edges, nodes)
 
 

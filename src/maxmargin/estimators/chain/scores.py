@@ -33,13 +33,13 @@ SEQUENCE_METRICS: dict[str, Callable[..., Any]] = {
 }
 
 
-def sequence_metric(name: str, Y: Any, scheme: str | None) -> Callable[[Any, Any], float]:
-    """Return a metric of sequences; strict segments are read by a scheme, or by that of Y."""
+def sequence_metric(name: str, y: Any, scheme: str | None) -> Callable[[Any, Any], float]:
+    """Return a metric of sequences; strict segments are read by a scheme, or by that of y."""
     metric = SEQUENCE_METRICS[name]
     if name != "entity_f1":
         return metric
     if scheme is None:
-        match = closest_scheme(Y)
+        match = closest_scheme(y)
         scheme = "iob2" if match is None else match.scheme
     return partial(metric, scheme=scheme)
 
@@ -50,7 +50,7 @@ def cost_judge(cost: Cost, labels: Labels, request: Request, offsets: np.ndarray
     n_known = np.add.reduceat(codes >= 0, offsets[:-1], dtype=np.int64)
     weight = check_weights(request.sample_weight, len(n_known)) * (n_known > 0)
     if not weight.any():
-        raise ValueError("Y has no known label in a sequence of positive weight.")
+        raise ValueError("y has no known label in a sequence of positive weight.")
     parts = TrueParts("positions", np.diff(offsets), codes)
 
     def judge(cells: np.ndarray) -> float:
@@ -146,7 +146,7 @@ def chunk_f1_of(classes: np.ndarray, truth: list[Any], offsets: np.ndarray) -> _
 def default_measure(request: Request) -> str | None:
     """Return "chunk_f1" where labels are tags of segments; None: what `score` measures."""
     flat: list[Any] = []
-    for labels in as_sequences("Y", request.y):
+    for labels in as_sequences("y", request.y):
         if isinstance(labels, (str, bytes, dict)) or not hasattr(labels, "__len__"):
             return None  # `cost_judge` raises the error about it
         flat.extend(labels)

@@ -26,7 +26,7 @@ def cost_judge(
     truth = label_matrix(request.y, n_examples, labels, form=form).cells
     weight = check_weights(request.sample_weight, n_examples) * (truth >= 0).any(axis=1)
     if not weight.any():
-        raise ValueError("Y has no known label in a sample of positive weight.")
+        raise ValueError("y has no known label in a sample of positive weight.")
     parts = switches(truth)
 
     def judge(cells: np.ndarray) -> float:
@@ -52,7 +52,7 @@ def warn_of_constant(names: list[Any], where: str, fate: str) -> None:
     """Say which labels are nowhere on, or off, in the training data."""
     if names:
         warnings.warn(
-            f"{len(names)} label(s) are nowhere {where} in Y, so that nothing is known of when "
+            f"{len(names)} label(s) are nowhere {where} in y, so that nothing is known of when "
             f"they are; they are learnt to be {fate}: {Labels(names).some()}.",
             UserWarning,
             stacklevel=3,

@@ -3,51 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.core import predict
-from maxmargin.costs import Hamming, SwitchCost
-from maxmargin.costs.tables import switch_cost
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
 from maxmargin.estimators.multilabel.edges import (
-    check_inference,
-    check_pairwise,
-    choose_inference,
     label_groups,
 )
-from maxmargin.estimators.multilabel.encoding import SetOptions, SetReader
+from maxmargin.estimators.multilabel.hooks import SetHooks
 from maxmargin.estimators.multilabel.judges import (
-    Judge,
-    cost_judge,
-    metric_judge,
     warn_of_constant,
 )
-from maxmargin.estimators.multilabel.measures import SET_METRICS
-from maxmargin.estimators.multilabel.outputs import PairwiseScores
 from maxmargin.estimators.multilabel.thresholds import best_thresholds
 from maxmargin.estimators.topk import TopK
 from maxmargin.inference import LabelConstraints
 from maxmargin.inputs.checks import check_number
 from maxmargin.inputs.label_sets import label_matrix
-from maxmargin.inputs.labels import check_classes
-from maxmargin.inputs.request import Request
-from maxmargin.inputs.rows import RowInputs
-from maxmargin.inputs.stored import Arrays, Fields
-from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.persistence import register
-from maxmargin.training.scoring import Score
-from maxmargin.training.settings import check_flags, n_threads, resolve_cost
-from maxmargin.training.task import Task
+from maxmargin.training.settings import n_threads
 
 
 @register
-class MultilabelSVM(RowInputs, BaseSVM):
+class MultilabelSVM(SetHooks, BaseSVM):
     """Label sets: any number of labels for each row, scored one by one and in pairs.
 
     The score of a label set y of a row x is sum_j y_j (w_j.x + b_j) + sum_e v_e y_a y_b, where
@@ -82,7 +63,7 @@ class MultilabelSVM(RowInputs, BaseSVM):
     predict_time_limit : float or None
         Where the pairs form no forest and there are more than 16 labels: None predicts by roof
         duality and a local search. A number asks HiGHS for the best set, with at most so many
-        seconds a row. With constraints HiGHS is asked in any case, and None sets it no limit.
+        seconds per row. With constraints HiGHS is asked in any case, and None sets it no limit.
     fit_intercept : bool
     classes : list or None
         All labels, in the order of `classes_`: the columns of y, or more labels than its sets have.
@@ -128,10 +109,8 @@ class MultilabelSVM(RowInputs, BaseSVM):
     pairwise_: np.ndarray
     edges_: np.ndarray
     inference_: str
-    _reader: SetReader
     missing_labels_: list[Any]
     universal_labels_: list[Any]
-    thresholds_: np.ndarray | None
 
     def __init__(
         self,
@@ -195,128 +174,6 @@ class MultilabelSVM(RowInputs, BaseSVM):
         warn_of_constant(self.universal_labels_, "off", "on")
         return self
 
-    # -- hooks -----------------------------------------------------------------------------------
-
-    def _encode(
-        self,
-        request: Request,
-        *,
-        reset: bool,
-        classes: Iterable[Any] | None = None,
-        weighted: bool = True,
-    ) -> Task:
-        options = SetOptions(
-            self.classes if classes is None else classes,
-            self.pairwise,
-            self.inference,
-            self.oracle_time_limit,
-            self.fit_intercept,
-            resolve_cost(self.cost, "switches"),
-        )
-        rows = self._rows(request.X, reset)
-        if reset:
-            reader, task = SetReader.learn(request, rows, options)
-        else:
-            reader, task = self._reader.task(request, rows, options)
-        self._read_by(reader)
-        self.thresholds_ = None
-        return task
-
-    def _read_by(self, reader: SetReader) -> None:
-        self._reader = reader
-        self.classes_ = reader.labels.classes
-        self.inference_ = reader.inference
-        self.missing_labels_, self.universal_labels_ = reader.missing, reader.universal
-
-    def _encode_inputs(self, request: Request) -> Any:
-        return self._reader.inputs(self._rows(request.X, reset=False))
-
-    def _decode(self, cells: np.ndarray, data: Any) -> Any:
-        return self._reader.form.write(cells.reshape(-1, len(self.classes_)), self.classes_)
-
-    def _unpack(self, w: np.ndarray) -> None:
-        weights = self._reader.split(w, self.n_features_in_)
-        self.coef_, self.intercept_, self.pairwise_ = weights
-        self.edges_ = self.classes_[self._reader.edges]
-
-    def _prediction_cost(self, data: Any) -> SwitchCost:
-        return switch_cost(np.zeros((data.n_labels, 2)), np.zeros(len(data.labels)))
-
-    def _scorer(self, request: Request) -> Score:
-        # Do not use `_encode`: it keeps only known labels; here all labels are predicted.
-        data = self._encode_inputs(request)
-        return self._judged(data, self._judge(request, len(data.labels)))
-
-    def _judge(self, request: Request, n_examples: int) -> Judge:
-        cost = resolve_cost(self.cost, "switches")
-        return cost_judge(cost, self._reader.labels, self._reader.form, request, n_examples)
-
-    def _judged(self, data: Any, judge: Judge) -> Score:
-        """Return the function w -> what a judge says of the best label sets."""
-        free = self._prediction_cost(data)
-        jobs = n_threads(self.n_jobs)
-
-        def score(w: np.ndarray) -> float:
-            cells, _ = predict.best_outputs(data, w, free, n_jobs=jobs)
-            return judge(cells.reshape(-1, len(self.classes_)))
-
-        return score
-
-    def _score_name(self) -> str:
-        is_plain = isinstance(resolve_cost(self.cost, "switches"), Hamming)
-        return "1 - hamming_loss" if is_plain else "1 - cost"
-
-    def _measure_names(self) -> tuple[str, ...]:
-        return tuple(SET_METRICS)
-
-    def _measure(self, name: str) -> Callable[[Request], Score] | None:
-        if name not in SET_METRICS:
-            return None
-        return partial(self._by_metric, SET_METRICS[name])
-
-    def _by_metric(self, metric: Callable[[Any, Any], float], request: Request) -> Score:
-        data = self._encode_inputs(request)
-        reader = self._reader
-        judge = metric_judge(metric, reader.labels, reader.form, request, len(data.labels))
-        return self._judged(data, judge)
-
-    def _layout(self) -> Any:
-        reader, names = self._reader, self._feature_names()
-        edges = reader.edges.tolist()
-        return [self.classes_.tolist(), self.n_features_in_, reader.has_bias, names, edges]
-
-    def _n_weights(self) -> int:
-        return self._reader.n_weights(self.n_features_in_)
-
-    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        meta, arrays = super()._fitted_state()
-        own, more = self._reader.to_state()
-        if self.thresholds_ is not None:
-            more["thresholds"] = self.thresholds_
-        return {**meta, **own, "features": self._rows_state()}, {**arrays, **more}
-
-    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
-        super()._restore_fitted(fields, arrays)
-        self._restore_rows(fields)
-        self._read_by(SetReader.from_state(fields, arrays))
-        self.thresholds_ = None
-        if "thresholds" in arrays:
-            self.thresholds_ = arrays.take("thresholds", (len(self.classes_),))
-
-    def _check_restored(self) -> None:
-        choose_inference(self.inference_, self._reader.edges, self._reader.labels, cost=None)
-
-    def _check_parameters(self) -> None:
-        check_flags(self, "fit_intercept")
-        FeatureTable(self.min_count, self.n_hashed_features)
-        resolve_cost(self.cost, "switches")
-        check_pairwise(self.pairwise)
-        check_inference(self.inference)
-        for name in ("oracle_time_limit", "predict_time_limit"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name))
-        check_classes(self.classes)
-
     # -- using -----------------------------------------------------------------------------------
 
     def predict(
@@ -360,35 +217,6 @@ class MultilabelSVM(RowInputs, BaseSVM):
         constraints.check(len(self.classes_))
         cells = self._output_cells(self._rows(request.X, reset=False), constraints)
         return self._reader.form.write(cells, self.classes_)
-
-    def _output_cells(self, rows: Any, constraints: LabelConstraints | None = None) -> np.ndarray:
-        """Return what `predict` returns, as a matrix of 0 and 1."""
-        is_free = constraints is None or constraints.is_empty
-        if self.thresholds_ is not None:
-            excess = self._differences(rows) - self.thresholds_
-            if is_free:
-                return (excess > 0.0).astype(np.int32)
-            scores = PairwiseScores(excess)
-        else:
-            scores = self._pairwise_scores(rows)
-            if is_free and not (scores.is_hard and self.predict_time_limit is not None):
-                return self._best_cells(self._reader.inputs(rows)).reshape(scores.unary.shape)
-        return scores.best(constraints, self.predict_time_limit, n_threads(self.n_jobs))
-
-    def _score(self, request: Request) -> float:
-        # The score is that of what `predict` returns, with thresholds.
-        rows = self._rows(request.X, reset=False)
-        return self._judge(request, rows.shape[0])(self._output_cells(rows))
-
-    def _pairwise_scores(self, rows: Any) -> PairwiseScores:
-        unary = np.asarray(rows @ self.coef_.T + self.intercept_)
-        return PairwiseScores(unary, self._reader.edges, self.pairwise_)
-
-    def _differences(self, rows: Any) -> np.ndarray:
-        scores, cells = self._pairwise_scores(rows), None
-        if scores.is_hard:
-            cells = self._best_cells(self._reader.inputs(rows)).reshape(scores.unary.shape)
-        return scores.differences(cells)
 
     def decision_function(self, X: Any, **beside: Any) -> np.ndarray:
         """Return the scores of single labels.

@@ -116,7 +116,7 @@ def query_judge(
     grades = read_grades(request.y, queries)
     weight = read_weights(request.sample_weight, queries)
     measure = measure_of(cost, threshold)
-    everyone = [queries.rows(q) for q in range(len(queries))]
+    everyone = [queries.members(q) for q in range(len(queries))]
 
     def judge(scores: np.ndarray) -> float:
         values = np.array([measure(grades[own], scores[own]) for own in everyone])

@@ -26,7 +26,7 @@ from maxmargin.inference._checks import (
     check_temperature,
     no_output_left,
 )
-from maxmargin.inference.answer import Answer, Marginals, Profile, exact
+from maxmargin.inference.answer import Answer, CostProfile, Marginals, exact
 from maxmargin.inference.chain.best import best_path, path_score
 from maxmargin.inference.chain.kbest import best_k_paths
 from maxmargin.inference.chain.marginal import forward_backward, path_max_marginals
@@ -207,7 +207,7 @@ def profile(
     end: npt.ArrayLike | None = None,
     *,
     reference: npt.ArrayLike,
-) -> Profile:
+) -> CostProfile:
     """Return the best labelling for every number of mismatches with the reference, 0 to L.
 
     Parameters are those of `maximize`, and
@@ -242,7 +242,7 @@ def profile(
     for level in np.flatnonzero(level_scores > -np.inf):
         found = level_scores[level], outputs[level]
         profile_path(scores, matrix, last, step, reach, delta, level, *found)
-    return Profile(level_scores, outputs)
+    return CostProfile(level_scores, outputs)
 
 
 class _Potentials(NamedTuple):

@@ -270,7 +270,9 @@ def _check_arcs(
         raise ValueError(f"arcs[{e}] is {ends[e].tolist()}; expected nodes 0 to {n_nodes - 1}.")
     limits = np.asarray(capacity, dtype=np.float64)
     if limits.shape != (len(ends),):
-        raise ValueError(f"capacity has shape {limits.shape}; expected ({len(ends)},), one an arc.")
+        raise ValueError(
+            f"capacity has shape {limits.shape}; expected ({len(ends)},), one per arc."
+        )
     bad = ~((limits >= 0.0) & (limits < np.inf))
     if bad.any():
         e = int(np.argmax(bad))

@@ -17,18 +17,18 @@ from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_ro
 
 __all__ = [
     "BoundedRoom",
-    "SearchRoom",
+    "FlipRoom",
     "best_labels_bounded",
     "bounded_room",
+    "flip_room",
     "label_score",
     "local_search",
-    "search_room",
 ]
 
-# The walk of `local_search` ends after patience = _PATIENCE + _PATIENCE_A_LABEL * n_free steps
+# The walk of `local_search` ends after patience = _PATIENCE + _PATIENCE_PER_LABEL * n_free steps
 # without a better label set, and always after _MOST_PATIENCES * patience steps. A flipped label
 # rests for half as many steps as there are free labels, at most for _LONGEST_REST steps.
-_PATIENCE, _PATIENCE_A_LABEL = 20, 2
+_PATIENCE, _PATIENCE_PER_LABEL = 20, 2
 _MOST_PATIENCES = 20
 _LONGEST_REST = 12
 # A score counts as better only if it grows by this share of the largest field: a smaller difference
@@ -36,11 +36,11 @@ _LONGEST_REST = 12
 _PRECISION = 1e-12
 
 
-class SearchRoom(NamedTuple):
+class FlipRoom(NamedTuple):
     """Workspace of `local_search`, arrays with one entry per label."""
 
     field: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.int32]
+    free_labels: npt.NDArray[np.int32]
     rests_until: npt.NDArray[np.int64]
     best: npt.NDArray[np.int32]
     given: npt.NDArray[np.int32]
@@ -50,17 +50,17 @@ class BoundedRoom(NamedTuple):
     """Workspace of `best_labels_bounded`; node2 and edge2 hold the relaxed answer afterwards."""
 
     roof: RoofRoom
-    search: SearchRoom
+    flips: FlipRoom
     node2: npt.NDArray[np.int32]
     edge2: npt.NDArray[np.int32]
     free: npt.NDArray[np.int8]
     trial: npt.NDArray[np.int32]
 
 
-def search_room(graph: LabelGraph) -> SearchRoom:
+def flip_room(graph: LabelGraph) -> FlipRoom:
     """Return the workspace of `local_search` for this graph."""
     n_labels = len(graph.start) - 1
-    return SearchRoom(
+    return FlipRoom(
         np.empty(n_labels),
         np.empty(n_labels, dtype=np.int32),
         np.empty(n_labels, dtype=np.int64),
@@ -74,7 +74,7 @@ def bounded_room(graph: LabelGraph) -> BoundedRoom:
     n_labels = len(graph.start) - 1
     return BoundedRoom(
         roof_room(graph),
-        search_room(graph),
+        flip_room(graph),
         np.empty(n_labels, dtype=np.int32),
         np.empty(len(graph.edges), dtype=np.int32),
         np.empty(n_labels, dtype=np.int8),
@@ -110,14 +110,14 @@ def local_search(unary, graph, pair, room, free, y):
     graph : LabelGraph
     pair : float64 array of shape (E,)
         Finite.
-    room : SearchRoom
+    room : FlipRoom
         Of this graph. Overwritten.
     free : int8 array of shape (m,)
         Labels with 0 here keep their value.
     y : int32 array of shape (m,)
         0 or 1: where to start. Overwritten by the best label set found, which never scores less.
     """
-    field, labels, rests_until, best, given = room
+    field, free_labels, rests_until, best, given = room
     _copy(y, given)
     given_score = label_score(unary, graph, pair, y)
     n_free = 0
@@ -126,14 +126,14 @@ def local_search(unary, graph, pair, room, free, y):
             if unary[j] == -np.inf:
                 y[j] = 0
             else:
-                labels[n_free] = j
+                free_labels[n_free] = j
                 n_free += 1
-    largest = _set_fields(unary, graph, pair, labels, n_free, y, field)
+    largest = _set_fields(unary, graph, pair, free_labels, n_free, y, field)
     for k in range(n_free):
-        rests_until[labels[k]] = 0
+        rests_until[free_labels[k]] = 0
     precision = _PRECISION * largest
     rest = min(_LONGEST_REST, n_free // 2)
-    patience = _PATIENCE + _PATIENCE_A_LABEL * n_free
+    patience = _PATIENCE + _PATIENCE_PER_LABEL * n_free
     score = label_score(unary, graph, pair, y)
     best_score = score
     _copy(y, best)
@@ -142,7 +142,7 @@ def local_search(unary, graph, pair, room, free, y):
         flip = -1
         most = -np.inf
         for k in range(n_free):
-            j = labels[k]
+            j = free_labels[k]
             gain = -field[j] if y[j] != 0 else field[j]
             if gain > most and (rests_until[j] < step or score + gain > best_score + precision):
                 flip, most = j, gain
@@ -176,11 +176,11 @@ def _copy(source, target):
 
 
 @kernel
-def _set_fields(unary, graph, pair, labels, n_free, y, field):
+def _set_fields(unary, graph, pair, free_labels, n_free, y, field):
     """Set field[j] of free labels to what y_j = 1 adds to the score; return the largest |field|."""
     largest = 0.0
     for k in range(n_free):
-        j = labels[k]
+        j = free_labels[k]
         total = unary[j]
         for i in range(graph.start[j], graph.start[j + 1]):
             if y[graph.neighbour[i]] != 0:
@@ -227,7 +227,7 @@ def best_labels_bounded(unary, graph, pair, room, y):
             trial[j] = start - 1 if free[j] else node2[j] // 2
         if start == 0:
             _round_in_turn(unary, graph, pair, n_halves, room, trial)
-        reached = local_search(unary, graph, pair, room.search, free, trial)
+        reached = local_search(unary, graph, pair, room.flips, free, trial)
         if reached > score:
             score = reached
             _copy(trial, y)
@@ -240,7 +240,7 @@ def _round_in_turn(unary, graph, pair, n_halves, room, trial):
 
     The fields take into account the labels that were rounded before.
     """
-    field, is_half = room.search.field, room.search.best
+    field, is_half = room.flips.field, room.flips.best
     node2 = room.node2
     for j in range(unary.shape[0]):
         is_half[j] = node2[j] == 1

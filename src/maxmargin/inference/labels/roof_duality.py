@@ -27,22 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference._checks import check_potential, check_shape
-from maxmargin.inference.answer import Answer, Exactness, exact
 from maxmargin.inference.graph.maxflow import FlowNetwork, FlowRoom, flow_room, max_flow
-from maxmargin.inference.labels.graph import LabelGraph, label_graph
+from maxmargin.inference.labels.dominance import OPEN, decide_by_dominance
+from maxmargin.inference.labels.graph import LabelGraph
 
-__all__ = [
-    "RelaxedLabels",
-    "RoofRoom",
-    "bounded",
-    "decide_by_dominance",
-    "relax",
-    "roof_dual",
-    "roof_room",
-]
-
-_OPEN = -1
+__all__ = ["RoofRoom", "roof_dual", "roof_room"]
 
 
 class RoofRoom(NamedTuple):
@@ -55,8 +44,8 @@ class RoofRoom(NamedTuple):
     rise: npt.NDArray[np.float64]
     fall: npt.NDArray[np.float64]
     queue: npt.NDArray[np.int32]
-    # labels: the open (undecided) labels; number[j]: the index of label j in `labels`.
-    labels: npt.NDArray[np.int32]
+    # open_labels: the open (undecided) labels; number[j]: the index of label j in `open_labels`.
+    open_labels: npt.NDArray[np.int32]
     number: npt.NDArray[np.int32]
     # The doubled network of the open labels, and workspaces of `max_flow` and `_decide_ties` with
     # one entry per node.
@@ -137,89 +126,18 @@ def roof_dual(unary, graph, pair, room, node2, edge2):
 
 
 @kernel
-def decide_by_dominance(unary, graph, pair, room, node2):
-    """Decide labels by dominance; return how many remain open.
-
-    node2[j] is 0 or 2 for decided labels, -1 for open ones. Afterwards room.field[j] of an open
-    label is its unary plus the pair weights to decided neighbours that are 1.
-    """
-    field, rise, fall, queue = room.field, room.rise, room.fall, room.queue
-    n_labels = unary.shape[0]
-    for j in range(n_labels):
-        field[j] = unary[j]
-        rise[j] = 0.0
-        fall[j] = 0.0
-        node2[j] = _OPEN
-    for e in range(pair.shape[0]):
-        a, b = graph.edges[e, 0], graph.edges[e, 1]
-        up, down = max(pair[e], 0.0), min(pair[e], 0.0)
-        rise[a] += up
-        rise[b] += up
-        fall[a] += down
-        fall[b] += down
-    # Sweep until a sweep decides nothing: each decision may allow further ones.
-    n_open = n_labels
-    for j in range(n_labels):
-        queue[j] = j
-    changed = True
-    while changed:
-        n_kept = 0
-        for k in range(n_open):
-            j = queue[k]
-            if field[j] + rise[j] <= 0.0 or field[j] + fall[j] >= 0.0:
-                # Sum anew: subtracting large terms may have left rise and fall inaccurate.
-                _sum_open(j, graph, pair, room, node2)
-            stays_out = field[j] + rise[j] <= 0.0
-            if stays_out or field[j] + fall[j] >= 0.0:
-                _decide(j, 0 if stays_out else 2, graph, pair, room, node2)
-            else:
-                queue[n_kept] = j
-                n_kept += 1
-        changed = n_kept < n_open
-        n_open = n_kept
-    return n_open
-
-
-@kernel
-def _sum_open(j, graph, pair, room, node2):
-    """Set room.rise[j] and room.fall[j] by summing anew the pair weights from j to open labels."""
-    up = 0.0
-    down = 0.0
-    for i in range(graph.start[j], graph.start[j + 1]):
-        if node2[graph.neighbour[i]] == _OPEN:
-            weight = pair[graph.edge_of[i]]
-            up += max(weight, 0.0)
-            down += min(weight, 0.0)
-    room.rise[j] = up
-    room.fall[j] = down
-
-
-@kernel
-def _decide(j, value, graph, pair, room, node2):
-    """Set node2[j] = value, and update field, rise and fall of the neighbours of j."""
-    node2[j] = value
-    for i in range(graph.start[j], graph.start[j + 1]):
-        k = graph.neighbour[i]
-        weight = pair[graph.edge_of[i]]
-        if value > 0:
-            room.field[k] += weight
-        room.rise[k] -= max(weight, 0.0)
-        room.fall[k] -= min(weight, 0.0)
-
-
-@kernel
 def _lay_out(graph, pair, room, node2):
     """Make the network of the open labels; return whether it has to be doubled.
 
     Of n open labels, label number k is node k and its opposite is node n + k. The second half of
     the arcs repeats the first half with every node replaced by its opposite.
     """
-    edges, field, labels, number = graph.edges, room.field, room.labels, room.number
+    edges, field, open_labels, number = graph.edges, room.field, room.open_labels, room.number
     start, head, mate, residual, excess = room.network
     n = 0
     for j in range(node2.shape[0]):
-        if node2[j] == _OPEN:
-            labels[n] = j
+        if node2[j] == OPEN:
+            open_labels[n] = j
             number[j] = n
             excess[n] = 2.0 * field[j]
             start[n] = 0
@@ -228,7 +146,7 @@ def _lay_out(graph, pair, room, node2):
     is_doubled = False
     for e in range(pair.shape[0]):
         a, b = edges[e, 0], edges[e, 1]
-        if node2[a] == _OPEN and node2[b] == _OPEN and pair[e] != 0.0:
+        if node2[a] == OPEN and node2[b] == OPEN and pair[e] != 0.0:
             start[number[a] + 1] += 1
             start[number[b] + 1] += 1
             is_doubled = is_doubled or pair[e] < 0.0
@@ -240,7 +158,7 @@ def _lay_out(graph, pair, room, node2):
         cursor[k] = start[k]
     for e in range(pair.shape[0]):
         a, b = edges[e, 0], edges[e, 1]
-        if node2[a] == _OPEN and node2[b] == _OPEN and pair[e] != 0.0:
+        if node2[a] == OPEN and node2[b] == OPEN and pair[e] != 0.0:
             a, b = number[a], number[b]
             excess[a] += pair[e]
             excess[b] += pair[e]
@@ -269,16 +187,16 @@ def _lay_out(graph, pair, room, node2):
 @kernel
 def _read_cut(n_open, is_doubled, room, node2):
     """Set the open labels by the sides of their nodes in the cut; return how many are 1/2."""
-    level, labels = room.flow.level, room.labels
+    level, open_labels = room.flow.level, room.open_labels
     n_halves = 0
     for k in range(n_open):
         if not is_doubled:
-            node2[labels[k]] = 2 if level[k] >= 0 else 0
+            node2[open_labels[k]] = 2 if level[k] >= 0 else 0
         elif (level[k] >= 0) == (level[n_open + k] >= 0):
-            node2[labels[k]] = 1
+            node2[open_labels[k]] = 1
             n_halves += 1
         else:
-            node2[labels[k]] = 2 if level[k] >= 0 else 0
+            node2[open_labels[k]] = 2 if level[k] >= 0 else 0
     return n_halves
 
 
@@ -293,7 +211,7 @@ def _decide_ties(n_open, room, node2):
     exchanging all nodes with their opposites maps the network to itself with all arcs reversed.
     """
     start, head, mate, residual, _ = room.network
-    labels, low, component = room.labels, room.low, room.component
+    open_labels, low, component = room.open_labels, room.low, room.component
     seen, stack, current, path = room.flow.level, room.flow.queue, room.flow.current, room.flow.path
     n_nodes = 2 * n_open
     n_arcs = start[n_nodes]
@@ -305,7 +223,7 @@ def _decide_ties(n_open, room, node2):
     n_components = 0
     n_stacked = 0
     for root in range(n_nodes):
-        if seen[root] > 0 or node2[labels[root % n_open]] != 1:
+        if seen[root] > 0 or node2[open_labels[root % n_open]] != 1:
             continue
         depth = 0
         path[0] = root
@@ -327,7 +245,8 @@ def _decide_ties(n_open, room, node2):
                 mirror = mate[i] + n_arcs // 2
                 if mirror >= n_arcs:
                     mirror -= n_arcs
-                if (residual[i] > 0.0 or residual[mirror] > 0.0) and node2[labels[w % n_open]] == 1:
+                is_open = node2[open_labels[w % n_open]] == 1
+                if is_open and (residual[i] > 0.0 or residual[mirror] > 0.0):
                     if seen[w] == 0:
                         descend = True
                         depth += 1
@@ -348,120 +267,5 @@ def _decide_ties(n_open, room, node2):
                 n_components += 1
             depth -= 1
     for k in range(n_open):
-        if node2[labels[k]] == 1 and component[k] != component[n_open + k]:
-            node2[labels[k]] = 2 if component[k] < component[n_open + k] else 0
-
-
-class RelaxedLabels(NamedTuple):
-    """An optimal vertex of the local-polytope relaxation, as `relax` returns it.
-
-    Attributes
-    ----------
-    node : float64 array of shape (m,)
-        0, 1/2 or 1 for each label. Labels at 0 or 1 are so in some best label set.
-    edge : float64 array of shape (E,)
-        0, 1/2 or 1: how much both ends of the edge are present.
-    bound : float
-        The value of the relaxation, which no label set exceeds.
-    exactness : Exactness
-        EXACT if every label is 0 or 1: it is then a best label set.
-    """
-
-    node: npt.NDArray[np.float64]
-    edge: npt.NDArray[np.float64]
-    bound: float
-    exactness: Exactness
-
-
-def relax(unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike) -> RelaxedLabels:
-    """Return an optimal vertex of the local-polytope relaxation.
-
-    Maximises ``sum_j unary[j] x_j + sum_e pair[e] mu_e`` over 0 <= x <= 1 and
-    ``max(0, x_a + x_b - 1) <= mu_e <= min(x_a, x_b)``. If no pair is negative, or if the edges
-    form a forest, x comes out integral.
-
-    Parameters
-    ----------
-    unary : array-like of shape (m,)
-        Finite, or -inf for a label that must be absent.
-    edges : array-like of int of shape (E, 2)
-        Pairs of different labels, each pair once.
-    pair : array-like of shape (E,)
-        Finite, of any sign.
-
-    Examples
-    --------
-    Three labels that would each like to be there, but not together with another one:
-
-    >>> from maxmargin.inference.labels.roof_duality import relax
-    >>> triangle = [(0, 1), (1, 2), (0, 2)]
-    >>> relaxed = relax([1.0, 1.0, 1.0], triangle, [-4.0, -4.0, -4.0])
-    >>> relaxed.node, relaxed.bound, relaxed.exactness.value
-    (array([0.5, 0.5, 0.5]), 1.5, 'relaxed')
-
-    Weights that attract each other leave no doubt:
-
-    >>> relax([-1.0, -1.0, 0.5], triangle, [1.0, 1.0, 1.0]).node
-    array([1., 1., 1.])
-    """
-    weights, graph, pairs = _check_weights(unary, edges, pair)
-    node2 = np.empty(len(weights), dtype=np.int32)
-    edge2 = np.empty(len(pairs), dtype=np.int32)
-    value = roof_dual(weights, graph, pairs, roof_room(graph), node2, edge2)
-    exactness = Exactness.RELAXED if (node2 == 1).any() else Exactness.EXACT
-    return RelaxedLabels(node2 / 2.0, edge2 / 2.0, float(value), exactness)
-
-
-def bounded(unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike) -> Answer:
-    """Return a good label set, and a bound that no label set exceeds.
-
-    Labels that the relaxation decides are those of some best label set; labels that it leaves at
-    1/2 are set by local search.
-
-    Parameters are those of `relax`.
-
-    Returns
-    -------
-    Answer
-        Its `output` is an int32 array of m zeros and ones. Its exactness is EXACT if the relaxation
-        was integral, otherwise RELAXED, with its value as `bound`.
-
-    Examples
-    --------
-    >>> from maxmargin.inference.labels.roof_duality import bounded
-    >>> triangle = [(0, 1), (1, 2), (0, 2)]
-    >>> answer = bounded([1.0, 2.0, 1.0], triangle, [-4.0, -4.0, -4.0])
-    >>> answer.output, answer.score, answer.bound
-    (array([0, 1, 0], dtype=int32), 2.0, 2.0)
-    >>> bounded([-1.0, 2.0], [(0, 1)], [3.0]).exactness.value
-    'exact'
-    """
-    # `flips` imports this module, so it cannot be imported at the top.
-    from maxmargin.inference.labels.flips import best_labels_bounded, bounded_room
-
-    weights, graph, pairs = _check_weights(unary, edges, pair)
-    y = np.empty(len(weights), dtype=np.int32)
-    room = bounded_room(graph)
-    score, bound = best_labels_bounded(weights, graph, pairs, room, y)
-    if (room.node2 == 1).any():
-        return Answer(y, float(score), float(bound), Exactness.RELAXED)
-    return exact(y, score)
-
-
-def _check_weights(
-    unary: npt.ArrayLike, edges: npt.ArrayLike, pair: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], LabelGraph, npt.NDArray[np.float64]]:
-    weights = check_potential("unary", unary, 1)
-    if len(weights) == 0:
-        raise ValueError("unary is empty; expected the score of at least one label.")
-    graph = label_graph(len(weights), edges)
-    pairs = check_potential("pair", pair, 1)
-    check_shape("pair", pairs, (len(graph.edges),), "one number an edge")
-    if (pairs == -np.inf).any():
-        e = int(np.argmax(pairs == -np.inf))
-        raise ValueError(f"pair[{e}] is -inf; expected a finite number, if need be a very low one.")
-    # The kernels compute sums in which every weight occurs a few times.
-    sizes = np.abs(np.concatenate([weights[weights > -np.inf], pairs]))
-    if sizes.max(initial=0.0) > 1e300 / max(1, len(sizes)):
-        raise ValueError(f"unary and pair go up to {sizes.max()}, so that sums would overflow.")
-    return weights, graph, pairs
+        if node2[open_labels[k]] == 1 and component[k] != component[n_open + k]:
+            node2[open_labels[k]] = 2 if component[k] < component[n_open + k] else 0

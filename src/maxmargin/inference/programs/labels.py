@@ -158,7 +158,7 @@ class LabelProgram:
         weights = np.concatenate([np.where(absent, 0.0, unary), pair])
         scaled, factor = _scaled(weights)
         extra = [self._row(row, absent) for row in rows]
-        extra += [self._cut(labels) for labels in banned]
+        extra += [self._cut(label_set) for label_set in banned]
 
         n_columns = len(weights)
         highs = self._highs
@@ -216,9 +216,9 @@ class LabelProgram:
         coefs, factor = _scaled(np.concatenate([np.where(absent, 0.0, node), edge]))
         return _Row(coefs, low / factor, high / factor)
 
-    def _cut(self, labels: npt.ArrayLike) -> _Row:
-        """Return the row that says: at least one label differs from `labels`."""
-        signs = np.where(np.asarray(labels) == 1, -1.0, 1.0)
+    def _cut(self, label_set: npt.ArrayLike) -> _Row:
+        """Return the row that says: at least one label differs from `label_set`."""
+        signs = np.where(np.asarray(label_set) == 1, -1.0, 1.0)
         coefs = np.concatenate([signs, np.zeros(self._n_edges)])
         return _Row(coefs, 1.0 - float(np.sum(signs < 0)), np.inf)
 
@@ -241,10 +241,10 @@ class LabelProgram:
         """
         if not self.integral:
             return None
-        for labels in (start, lower):
-            if labels is None:
+        for label_set in (start, lower):
+            if label_set is None:
                 continue
-            node = np.asarray(labels, dtype=float)
+            node = np.asarray(label_set, dtype=float)
             point = np.concatenate([node, self._products(node)])
             is_within = bool(np.all((lower <= node) & (node <= upper)))
             if is_within and all(row.low <= row.coefs @ point <= row.high for row in rows):

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.core.compile import kernel
+from maxmargin.core.compile import jitable, kernel
+from maxmargin.inference.ranking.by_score import place_by_score, sort_values
 from maxmargin.inference.ranking.rule import call_difference
 
-__all__ = ["place_all"]
+__all__ = ["place_all", "place_general"]
+
+
+@jitable
+def place_general(rule, cost_scale, negatives, P, room, places):
+    """Write the best place of every negative for a cost that need not be monotone."""
+    if cost_scale == 0.0:
+        # Compare scores exactly: the sums of `place_all` would lose small scores beside large ones.
+        place_by_score(negatives, 0.0, P, room, places)
+        return
+    N = negatives.shape[0]
+    pull = cost_scale * 0.5 * P * N
+    sort_values(negatives, room, room.values, room.ids, places)
+    place_all(rule, pull, room.high, P, N, room.values, room.ids, places, room.at, room.tally)
 
 
 @kernel

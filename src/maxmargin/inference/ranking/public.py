@@ -122,7 +122,7 @@ def _check_scores(scores):
 def _check_relevant(relevant, n):
     array = np.asarray(relevant)
     if array.shape != (n,):
-        raise ValueError(f"relevant has shape {array.shape}; expected ({n},), one a score.")
+        raise ValueError(f"relevant has shape {array.shape}; expected ({n},), one per score.")
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
         raise ValueError("relevant must hold bools, or zeros and ones.")
     return array.astype(bool)

@@ -12,13 +12,13 @@ from maxmargin.inference.ranking.buckets import GROUPS
 
 __all__ = ["RankingRoom", "n_buckets", "n_buckets_to_sort", "ranking_room"]
 
-#: How many buckets there are: BUCKETS_A_POSITIVE for each positive that scores like negatives.
-#: Where such positives are few, one bucket for VALUES_A_BUCKET negatives, up to ENOUGH_BUCKETS.
+#: How many buckets there are: BUCKETS_PER_POSITIVE for each positive that scores like negatives.
+#: Where such positives are few, one bucket for VALUES_PER_BUCKET negatives, up to ENOUGH_BUCKETS.
 #: Never more buckets than negatives, or than MOST_BUCKETS. With more buckets fewer negatives must
 #: be sorted, but each call goes through the tables of all buckets, and these must stay in the
 #: processor's cache.
-BUCKETS_A_POSITIVE = 64
-VALUES_A_BUCKET = 8
+BUCKETS_PER_POSITIVE = 64
+VALUES_PER_BUCKET = 8
 ENOUGH_BUCKETS = 1 << 14
 MOST_BUCKETS = 1 << 17
 
@@ -89,7 +89,7 @@ def n_buckets(n, P):
 
     It is a power of two.
     """
-    wanted = max(BUCKETS_A_POSITIVE * P, min(n // VALUES_A_BUCKET, ENOUGH_BUCKETS))
+    wanted = max(BUCKETS_PER_POSITIVE * P, min(n // VALUES_PER_BUCKET, ENOUGH_BUCKETS))
     return _power_of_two(min(wanted, n, MOST_BUCKETS))
 
 

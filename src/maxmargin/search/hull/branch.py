@@ -142,41 +142,41 @@ class Branching:
         n_chain = 0
         for k in self.members(forbid, require):
             n_chain = _length(insert_point(self.points, chain, n_chain, k), n_chain)
-        centre, other, lam = -1, -1, tilt
+        centre, other = -1, -1
         if n_chain > 0:
-            centre, other, lam = aim(surrogate, self.points, chain, n_chain)
+            centre, other, tilt = aim(surrogate, self.points, chain, n_chain)
         while True:
-            new = self.ask(forbid, require, lam)
+            new = self.ask(forbid, require, tilt)
             if new < 0:
                 return None
             if n_chain == len(chain) - 1:
                 chain = np.concatenate([chain, np.zeros_like(chain)])
             grown = insert_point(self.points, chain, n_chain, new)
             n_chain = _length(grown, n_chain)
-            if centre >= 0 and self.is_no_rise(centre, new, lam, grown):
+            if centre >= 0 and self.is_no_rise(centre, new, tilt, grown):
                 break
-            centre, other, lam = aim(surrogate, self.points, chain, n_chain)
+            centre, other, tilt = aim(surrogate, self.points, chain, n_chain)
         h, g = self.points[H, centre], self.points[G, centre]
         if other >= 0:
             share = best_share(surrogate, self.points, centre, other)
             h += share * (self.points[H, other] - h)
             g += share * (self.points[G, other] - g)
         order = float(rank(surrogate, h, g))
-        return Branch(forbid, require, float(h), float(g), order, centre, other, lam)
+        return Branch(forbid, require, float(h), float(g), order, centre, other, tilt)
 
-    def is_no_rise(self, centre: int, new: int, lam: float, grown: int) -> bool:
-        """Tell whether output ``new``, the best at tilt ``lam``, is no higher than ``centre``."""
+    def is_no_rise(self, centre: int, new: int, tilt: float, grown: int) -> bool:
+        """Tell whether output ``new``, the best at this tilt, is no higher than ``centre``."""
         values, scale = [], 0.0
         for k in (new, centre):
             h, g = self.points[H, k], self.points[G, k]
-            values.append(g if lam == math.inf else h + lam * g)
-            scale += abs(g) if lam == math.inf else abs(h) + lam * abs(g)
+            values.append(g if tilt == math.inf else h + tilt * g)
+            scale += abs(g) if tilt == math.inf else abs(h) + tilt * abs(g)
         return grown < 0 or values[0] - values[1] <= ROUNDING * scale
 
-    def ask(self, forbid: frozenset[Any], require: frozenset[Any], lam: float) -> int:
-        """Return the number of an output of largest h + lam g in a branch; -1 if it is empty."""
+    def ask(self, forbid: frozenset[Any], require: frozenset[Any], tilt: float) -> int:
+        """Return the number of an output of largest h + tilt * g in a branch; -1 if it is empty."""
         data, cost, i, theta = self.view.data, self.view.cost, self.i, self.desk.theta
-        score_scale, cost_scale = (0.0, 1.0) if lam == math.inf else (1.0, lam)
+        score_scale, cost_scale = (0.0, 1.0) if tilt == math.inf else (1.0, tilt)
         found: list[Any] = [None]
         is_there = maximize_within(
             data, cost, i, theta, self.desk.room, score_scale, cost_scale, forbid, require, found, 0

@@ -60,7 +60,7 @@ def go_on(search, problem, i, desk, most, h, g):
 
     ``most`` is the largest cost. Returns
 
-    - whether a better output was found, and written to the next free place of the room's labels;
+    - whether a better output was found, and written to the next free place of the room's ``found``;
     - whether that output, or else the best one known before, is the best of all;
     - a point (h, g) whose psi no output exceeds.
 
@@ -104,7 +104,7 @@ def _take_best_level(search, problem, i, desk, most, h, g):
         luck[i, 1] = (1 << luck[i, 0]) // 4
     if best >= 0:
         at = room.ints[COUNTS, N_POINTS] * room.stride
-        profile_output(data, cost, i, theta, desk.room, own, best, room.labels, at)
+        profile_output(data, cost, i, theta, desk.room, own, best, room.found, at)
     return best >= 0, True, h, g
 
 
@@ -112,11 +112,11 @@ def _take_best_level(search, problem, i, desk, most, h, g):
 def _take_best_branch(search, problem, i, desk, most, h, g):
     room = desk.search_room
     n_points = room.ints[COUNTS, N_POINTS]
-    branching = Branching(problem, i, desk, room.points, n_points, room.labels)
+    branching = Branching(problem, i, desk, room.points, n_points, room.found)
     is_best, h, g = branching.run(contour_tilt(problem.surrogate, h, g), search.max_branches)
     is_written = branching.best >= n_points
     if is_written:
-        room.labels[n_points * room.stride] = branching.outputs[branching.best]
+        room.found[n_points * room.stride] = branching.outputs[branching.best]
     return is_written, is_best, h, g
 
 
@@ -140,13 +140,13 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
     excess = math.inf
     for _ in range(0 if search.core.is_ratio else MOST_LISTS):
         at_g = best_below(surrogate, lines, n_lines, most)
-        lam = contour_tilt(surrogate, lowest_line(lines, n_lines, at_g), at_g)
+        tilt = contour_tilt(surrogate, lowest_line(lines, n_lines, at_g), at_g)
         if is_unviolated:
             # Most likely no output is violated. Then the outputs of largest h (tilt 0) prove it.
-            lam = 0.0
+            tilt = 0.0
             is_unviolated = False
-        score_scale = 0.0 if lam == math.inf else 1.0
-        cost_scale = 1.0 if lam == math.inf else lam
+        score_scale = 0.0 if tilt == math.inf else 1.0
+        cost_scale = 1.0 if tilt == math.inf else tilt
         n_listed = k_best(
             data, cost, i, theta, desk.room, score_scale, cost_scale, k, own, listed, 0
         )
@@ -160,13 +160,13 @@ def _take_best_listed(search, problem, i, desk, most, h, g):
             if order > top:
                 top = order
                 is_written = True
-                copy_output(data, i, listed, place, room.labels, at)
+                copy_output(data, i, listed, place, room.found, at)
         if n_listed < k:
             return is_written, True, h, g  # the list has all outputs
-        lines[TILT, n_lines] = lam
+        lines[TILT, n_lines] = tilt
         lines[TOP, n_lines] = line
         n_lines += 1
-        most = min(most, line) if lam == math.inf else most
+        most = min(most, line) if tilt == math.inf else most
         if step > 0.0:
             g = best_level(surrogate, lines, n_lines, step, 0.0, most)
         else:

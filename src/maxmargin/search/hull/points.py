@@ -11,7 +11,8 @@ import math
 from typing import Any
 
 from maxmargin.core.compile import jitable, kernel
-from maxmargin.core.contract import order_value, psi, tilt
+from maxmargin.core.contract import order_value, psi
+from maxmargin.core.contract import tilt as tilt_of_psi
 
 #: Values closer than this, relative to the terms that they are sums of, are taken as equal.
 ROUNDING = 1e-11
@@ -91,7 +92,7 @@ def contour_tilt(surrogate: Any, h: float, g: float) -> float:
     value, slope, _ = psi(surrogate, h, g)
     if value < 0.0 and slope > 0.0:
         h -= value / slope
-    return max(0.0, tilt(surrogate, h, g))
+    return max(0.0, tilt_of_psi(surrogate, h, g))
 
 
 @jitable
@@ -107,9 +108,9 @@ def best_share(surrogate: Any, points: Any, left: int, right: int) -> float:
     high = 1.0
     for _ in range(45):
         t = 0.5 * (low + high)
-        at = contour_tilt(surrogate, h + t * dh, g + t * dg)
+        tilt = contour_tilt(surrogate, h + t * dh, g + t * dg)
         # Where the tilt is infinite, the sign of dg decides.
-        rise = dg if at == math.inf else dh + at * dg
+        rise = dg if tilt == math.inf else dh + tilt * dg
         if rise > 0.0:
             low = t
         else:
@@ -126,15 +127,15 @@ def aim(surrogate: Any, points: Any, chain: Any, n_chain: int) -> tuple[int, int
             place = k
     c = chain[place]
     h, g = points[H, c], points[G, c]
-    lam = contour_tilt(surrogate, h, g)
+    tilt = contour_tilt(surrogate, h, g)
     for k in (place + 1, place - 1):
         if 0 <= k < n_chain:
             dh, dg = points[H, chain[k]] - h, points[G, chain[k]] - g
-            size = abs(h) + abs(h + dh) + lam * (abs(g) + abs(g + dg))
-            rise = dg if lam == math.inf else dh + lam * dg - ROUNDING * size
+            size = abs(h) + abs(h + dh) + tilt * (abs(g) + abs(g + dg))
+            rise = dg if tilt == math.inf else dh + tilt * dg - ROUNDING * size
             if rise > 0.0:
                 return c, chain[k], -dh / dg
-    return c, -1, lam
+    return c, -1, tilt
 
 
 @kernel

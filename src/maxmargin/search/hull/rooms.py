@@ -73,7 +73,7 @@ class HullRoom(NamedTuple):
     points: Any  # (4, n): the rows are h, g, error, order
     lines: Any  # (2, n): the rows are tilts and tops
     ints: Any  # (2, n) int64: the rows are the corners of the hull by increasing g, and counts
-    labels: Any  # flat: output of point k at k * stride
+    found: Any  # flat: output of point k at k * stride
     stride: int
     more: Any  # room of the fallback
 

@@ -1,8 +1,8 @@
 """The bisecting search: move the tilt to where a line touches a hyperbola of psi on the hull.
 
-For slack rescaling only. With H = 1 + h, psi = H g. If K is the largest H + lam g at tilt lam, no
-psi exceeds K^2 / (4 lam). The output found says which way lam must move to lower this bound: down
-if lam g > H, else up. In the end the best corner of the hull is known, and a bound.
+For slack rescaling only. With H = 1 + h, psi = H g. If K is the largest H + tilt * g, no psi
+exceeds K^2 / (4 tilt). The output found says which way the tilt must move to lower this bound: down
+if tilt * g > H, else up. In the end the best corner of the hull is known, and a bound.
 """
 
 from __future__ import annotations
@@ -101,34 +101,34 @@ def _memory(search):
 
 @implements(find, BisectingSearch)
 def _find(search, problem, i, desk, outputs, at):
-    data, cost, kept, label = problem.data, problem.cost, search.recall, desk.search_room
-    copy_output(data, i, kept.truths, kept.starts[i], outputs, at)
+    data, cost, kept, found = problem.data, problem.cost, search.recall, desk.search_room
+    copy_output(data, i, kept.truths, kept.truth_starts[i], outputs, at)
     best, best_slope, best_error = 0.0, 0.0, 0.0
     bound = math.inf
     is_bounded = False  # whether the oracle is not exact: its bound exceeds the output it found
     low, high = 0.0, math.inf
     low_h, low_g, high_h, high_g = math.nan, math.nan, math.nan, math.nan
-    lam = kept.numbers[i] if kept.is_warm and kept.numbers[i] > 0.0 else 1.0
+    tilt = kept.numbers[i] if kept.is_warm and kept.numbers[i] > 0.0 else 1.0
     for _ in range(search.max_calls):
-        top = 1.0 + maximize_bounded(data, cost, i, desk.theta, desk.room, 1.0, lam, label, 0)
+        top = 1.0 + maximize_bounded(data, cost, i, desk.theta, desk.room, 1.0, tilt, found, 0)
         desk.calls[0] += 1
-        error = margin_error(data, i, desk.theta, label, 0)
-        g = output_cost(data, cost, i, label, 0)
+        error = margin_error(data, i, desk.theta, found, 0)
+        g = output_cost(data, cost, i, found, 0)
         value, slope, _ = psi(problem.surrogate, error, g)
         if value > best and g > 0.0:
             best, best_slope, best_error = value, slope, error
-            copy_output(data, i, label, 0, outputs, at)
+            copy_output(data, i, found, 0, outputs, at)
         h = 1.0 + error
-        is_bounded = is_bounded or top > (h + lam * g) * (1.0 + ROUNDING)
-        top = max(top, h + lam * g, 0.0)
-        bound = min(bound, top * top / (4.0 * lam))
-        kept.numbers[i] = lam
-        if best >= bound or h == lam * g:
+        is_bounded = is_bounded or top > (h + tilt * g) * (1.0 + ROUNDING)
+        top = max(top, h + tilt * g, 0.0)
+        bound = min(bound, top * top / (4.0 * tilt))
+        kept.numbers[i] = tilt
+        if best >= bound or h == tilt * g:
             break
-        if lam * g < h:
-            low, low_h, low_g = lam, h, g
+        if tilt * g < h:
+            low, low_h, low_g = tilt, h, g
         else:
-            high, high_h, high_g = lam, h, g
+            high, high_h, high_g = tilt, h, g
         is_corner = low_h == high_h and low_g == high_g
         if is_corner and search.stops_at_corner:
             # Some line of a tilt between the two touches the hyperbola there: no output is better.
@@ -137,9 +137,9 @@ def _find(search, problem, i, desk, outputs, at):
         if high < math.inf and high - low <= search.rtol * high:
             break
         if high == math.inf:
-            lam = 2.0 * low
+            tilt = 2.0 * low
         elif search.is_geometric:
-            lam = math.sqrt(low * high) if low > 0.0 else 0.5 * high
+            tilt = math.sqrt(low * high) if low > 0.0 else 0.5 * high
         else:
-            lam = 0.5 * (low + high)
+            tilt = 0.5 * (low + high)
     return best, best_slope, best_error, max(bound, best)

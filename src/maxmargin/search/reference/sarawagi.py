@@ -2,9 +2,9 @@
 
 For slack rescaling only. With H = 1 + h, an output violates by more than xi if and only if H - xi/g
 is positive. The maximum of H - xi/g over the hull is the least value of the convex function
-F(lam) = max_y H + lam g - 2 sqrt(xi lam) of the tilt lam, where y is any output but the true one,
-whose g is 0. Golden section over the logarithm of lam finds it. The search returns the best psi of
-the outputs that it met, which need not be the largest of the hull.
+F(tilt) = max_y H + tilt * g - 2 sqrt(xi tilt), where y is any output but the true one, whose g is
+0. Golden section over the logarithm of the tilt finds it. The search returns the best psi of the
+outputs that it met, which need not be the largest of the hull.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class SarawagiRoom(NamedTuple):
     """Room for the two best outputs."""
 
     own: Any
-    labels: Any  # flat
+    found: Any  # flat
 
 
 @implements(search_room, SarawagiSearch)
@@ -107,8 +107,8 @@ def _memory(search):
 @implements(find, SarawagiSearch)
 def _find(search, problem, i, desk, outputs, at):
     data, cost, surrogate, kept = problem.data, problem.cost, problem.surrogate, search.recall
-    labels = desk.search_room.labels
-    size, start = output_size(data, i), kept.starts[i]
+    found = desk.search_room.found
+    size, start = output_size(data, i), kept.truth_starts[i]
     golden = 0.5 * (math.sqrt(5.0) - 1.0)
     copy_output(data, i, kept.truths, start, outputs, at)
     best, best_slope, best_error = 0.0, 0.0, 0.0
@@ -140,20 +140,20 @@ def _find(search, problem, i, desk, outputs, at):
             cost_scale,
             2,
             desk.search_room.own,
-            labels,
+            found,
             0,
         )
         desk.calls[0] += 1
-        place = size if is_same_output(data, i, labels, 0, kept.truths, start) else 0
+        place = size if is_same_output(data, i, found, 0, kept.truths, start) else 0
         if place > 0 and n_listed < 2:
             bound = 0.0
             break  # the true output is the only one
-        error = margin_error(data, i, desk.theta, labels, place)
-        g = output_cost(data, cost, i, labels, place)
+        error = margin_error(data, i, desk.theta, found, place)
+        g = output_cost(data, cost, i, found, place)
         value, slope, _ = psi(surrogate, error, g)
         if value > best and g > 0.0:
             best, best_slope, best_error = value, slope, error
-            copy_output(data, i, labels, place, outputs, at)
+            copy_output(data, i, found, place, outputs, at)
         h = 1.0 + error
         if stage == 0:
             kept.numbers[i] = g

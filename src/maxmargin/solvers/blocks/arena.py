@@ -22,6 +22,7 @@ from maxmargin.core.contract import (
     output_length,
     shift,
 )
+from maxmargin.core.outputs import cells_of
 from maxmargin.core.problem import Problem
 
 #: A plane that has had no coefficient for this many visits is forgotten.
@@ -87,8 +88,7 @@ def new_blocks(problem: Problem) -> Blocks:
     blocks.planes[firsts, SLOPE] = 1.0
     blocks.spans[firsts, AT] = np.cumsum(lengths) - lengths
     blocks.spans[firsts, LENGTH] = lengths
-    own = np.cumsum(problem.sizes) - problem.sizes
-    blocks.outputs[:] = problem.truths[cells_of(own, lengths)]
+    blocks.outputs[:] = problem.truths[cells_of(problem.truth_places[:-1], lengths)]
     blocks.end[0] = n_cells
     blocks.count[:] = 1
     return blocks
@@ -99,22 +99,9 @@ def truth_lengths(problem: Problem) -> np.ndarray:
     data = problem.view.data
     if not has(output_length, type(data)):
         return problem.sizes
-    places = np.cumsum(problem.sizes) - problem.sizes
-    found = [output_length(data, i, problem.truths, at) for i, at in enumerate(places.tolist())]
+    places = problem.truth_places[:-1].tolist()
+    found = [output_length(data, i, problem.truths, at) for i, at in enumerate(places)]
     return np.array(found, dtype=np.int64)
-
-
-def cells_of(at: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the numbers of the cells of outputs, one output after the other.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cells_of(np.array([7, 2]), np.array([2, 3])).tolist()
-    [7, 8, 2, 3, 4]
-    """
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(at - before, lengths) + np.arange(int(lengths.sum()))
 
 
 def in_use(blocks: Blocks) -> np.ndarray:

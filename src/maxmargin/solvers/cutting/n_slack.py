@@ -33,6 +33,7 @@ from maxmargin.solvers.blocks.dual import (
 )
 from maxmargin.solvers.blocks.visits import ACTIVE, visit_blocks
 from maxmargin.solvers.contract import Progress, Solver, State
+from maxmargin.solvers.found import find_outputs
 
 #: Largest number of pairwise steps per visit, in the master.
 MAX_STEPS = 30
@@ -107,13 +108,14 @@ class NSlack(Solver):
         """Add the planes that are violated at w; return P(w) and their number."""
         n = problem.n_examples
         losses, bounds, slopes, offsets, excess = np.zeros((5, n))
-        places = np.concatenate([[0], np.cumsum(problem.sizes)])
-        outputs = problem.empty_outputs(int(places[-1]))
         look, blocks = problem.bind(find_violated), state.blocks
-        found = (losses, bounds, slopes, offsets, excess, outputs, places)
-        problem.over_chunks(
-            lambda first, last, desk: look(problem.view, first, last, w, blocks, desk, *found)
-        )
+        found = find_outputs(
+            problem,
+            lambda first, last, desk, outputs, places: look(
+                problem.view, first, last, w, blocks, desk, losses, bounds, slopes, offsets,
+                excess, outputs, places,
+            ),
+        )  # fmt: skip
         weight = problem.view.weight
         primal = problem.regularized(problem.mean_loss(losses, bounds), w)
         # Without a dual at w, add every violated plane.
@@ -126,7 +128,7 @@ class NSlack(Solver):
         for first, last in problem.strides(0, len(everyone)):
             some = everyone[first:last]
             state.replace_blocks(reserve(problem, state.blocks, some))
-            add(problem.view, some, slopes, offsets, outputs, places, state.blocks, problem.desk())
+            add(problem.view, some, slopes, offsets, *found, state.blocks, problem.desk())
         return primal, len(everyone)
 
     def _solve_master(

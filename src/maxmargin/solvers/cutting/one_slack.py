@@ -1,4 +1,4 @@
-"""The one-slack cutting plane: one plane a pass, below the risk of all examples together."""
+"""The one-slack cutting plane: one plane per pass, below the risk of all examples together."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import add_difference, find, potentials
 from maxmargin.core.precision import EPSILON
 from maxmargin.core.problem import Primal, Problem
+from maxmargin.solvers.found import find_outputs
 
 #: Longer planes are kept sparse.
 LARGEST_DENSE = 1 << 17
@@ -134,13 +135,12 @@ def risk_plane(problem: Problem, w: np.ndarray) -> tuple[Primal, Plane]:
     """
     n = problem.n_examples
     losses, bounds, slopes, offsets = np.zeros((4, n))
-    places = np.concatenate([[0], np.cumsum(problem.sizes)])
-    outputs = problem.empty_outputs(int(places[-1]))
     look, add = problem.bind(find_planes), problem.bind(add_planes)
-    problem.over_chunks(
-        lambda first, last, desk: look(
+    found = find_outputs(
+        problem,
+        lambda first, last, desk, outputs, places: look(
             problem.view, first, last, w, desk, losses, bounds, slopes, offsets, outputs, places
-        )
+        ),
     )
     n_groups = count_groups(problem)
     cuts = [n * group // n_groups for group in range(n_groups + 1)]
@@ -150,7 +150,7 @@ def risk_plane(problem: Problem, w: np.ndarray) -> tuple[Primal, Plane]:
         # The group that begins at `first` has a row of `totals` of its own.
         total = totals[cuts.index(first)]
         for start, end in problem.strides(first, last):
-            add(problem.view, start, end, slopes, outputs, places, -1.0 / n, total)
+            add(problem.view, start, end, slopes, *found, -1.0 / n, total)
 
     problem.over_chunks(add_group, list(pairwise(cuts)))
     weight = problem.view.weight

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import add_difference, maximize, output_size, potentials
+from maxmargin.core.contract import add_difference, maximize, potentials
+from maxmargin.core.outputs import is_same_output
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.contract import Progress, Solver, State
 
@@ -88,13 +89,12 @@ class Perceptron(Solver):
         """Visit every example once, in random order."""
         state = cast(PerceptronState, state)
         order = rng.permutation(problem.n_examples)
-        places = np.concatenate([[0], np.cumsum(problem.sizes)])
         run = problem.bind(perceptron_pass)
         n_mistakes = 0
         for first, last in problem.strides(0, len(order)):
             n_mistakes += run(
-                problem.view, order, first, last, problem.truths, places, state.w, state.lag,
-                state.clock, problem.desk(),
+                problem.view, order, first, last, problem.truths, problem.truth_places, state.w,
+                state.lag, state.clock, problem.desk(),
             )  # fmt: skip
             problem.n_oracle_calls += last - first
         return Progress(is_finished=n_mistakes == 0)
@@ -125,12 +125,7 @@ def perceptron_pass(
         i = order[visit]
         potentials(problem.data, i, w, 1.0, desk.theta)
         maximize(problem.data, problem.cost, i, desk.theta, desk.room, 1.0, 0.0, desk.y, 0)
-        is_right = True
-        for cell in range(output_size(problem.data, i)):
-            if desk.y[cell] != truths[places[i] + cell]:
-                is_right = False
-                break
-        if not is_right:
+        if not is_same_output(problem.data, i, desk.y, 0, truths, places[i]):
             n_mistakes += 1
             add_difference(problem.data, i, desk.y, 0, problem.weight[i], w)
             if lag.shape[0] > 0:

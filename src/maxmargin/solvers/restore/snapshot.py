@@ -20,12 +20,20 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import are_outputs, maximize, output_cost, potentials
+from maxmargin.core.outputs import cells_of
 from maxmargin.core.problem import Problem
+from maxmargin.search.recall import slot_sizes
 from maxmargin.search.reference.bisecting import BisectingSearch
 from maxmargin.solvers.contract import Solver, State
 from maxmargin.solvers.cutting.one_slack import OneSlackState
 from maxmargin.solvers.restore.checked import Arrays, Fields, read_history
-from maxmargin.solvers.restore.states import ROUNDING, bound, checked_state, proved_dual
+from maxmargin.solvers.restore.states import (
+    ROUNDING,
+    bound,
+    checked_state,
+    proved_dual,
+    told_lengths,
+)
 from maxmargin.solvers.result import STATUSES, Record, relative
 
 
@@ -232,22 +240,25 @@ def _memory(problem: Problem, arrays: Arrays) -> dict[str, np.ndarray]:
 
 def _limits(name: str, own: dict[str, np.ndarray], problem: Problem) -> tuple[float, float]:
     if name == "counts":
-        n_slots = len(own["labels"]) // max(len(problem.truths), 1) if "labels" in own else 0
+        n_cells = int(slot_sizes(problem.view.data).sum())
+        n_slots = len(own["outputs"]) // max(n_cells, 1) if "outputs" in own else 0
         return 0.0, n_slots + 1.0
     return (0.0, np.inf) if name == "numbers" else (-np.inf, np.inf)
 
 
 def _audit_memory(problem: Problem, memory: dict[str, np.ndarray]) -> None:
     """Check remembered outputs against their examples, and largest costs against the oracle."""
-    if not {"labels", "counts", "numbers"} <= memory.keys() or problem.truths.dtype == object:
+    if not {"outputs", "counts", "numbers"} <= memory.keys() or problem.truths.dtype == object:
         return
-    data, n_cells = problem.view.data, len(problem.truths)
-    n_slots = len(memory["labels"]) // max(n_cells, 1)
+    data, sizes = problem.view.data, slot_sizes(problem.view.data)
+    starts, n_cells = np.cumsum(sizes) - sizes, int(sizes.sum())
+    n_slots = len(memory["outputs"]) // max(n_cells, 1)
     for slot in range(n_slots):
         users = np.flatnonzero(memory["counts"] > slot)
-        in_use = np.repeat(memory["counts"] > slot, problem.sizes)
-        cells = memory["labels"][slot * n_cells : (slot + 1) * n_cells][in_use]
-        if len(users) and not are_outputs(data, users, cells).all():
+        at = slot * n_cells + starts[users]
+        lengths = told_lengths(data, users, memory["outputs"], at, sizes[users])
+        cells = memory["outputs"][cells_of(at, lengths)]
+        if len(users) and not are_outputs(data, users, cells, lengths).all():
             raise ValueError("its search remembers an output that its example does not have")
     known = np.flatnonzero(memory["numbers"] > 0.0)
     if len(known) and not isinstance(problem.view.search, BisectingSearch):

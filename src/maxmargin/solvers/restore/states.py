@@ -14,12 +14,15 @@ from maxmargin.core.contract import (
     add_difference,
     are_outputs,
     conjugate,
+    has,
     output_cost,
     output_length,
+    output_sizes,
     psi,
     shift,
     times_metric,
 )
+from maxmargin.core.outputs import cells_of
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.blocks import dual as block_dual
 from maxmargin.solvers.blocks.arena import (
@@ -32,7 +35,6 @@ from maxmargin.solvers.blocks.arena import (
     SLOPE,
     Blocks,
     capacity,
-    cells_of,
     in_use,
     truth_lengths,
 )
@@ -55,6 +57,26 @@ FEW = 5000
 def bound(problem: Problem, function: Callable, n_steps: int) -> Callable:
     """Return a pass as the problem runs it, or in plain Python if that is faster than compiling."""
     return problem.bind(function) if n_steps > FEW else function
+
+
+def told_lengths(
+    data: Any, examples: np.ndarray, outputs: np.ndarray, at: np.ndarray, most: np.ndarray
+) -> np.ndarray:
+    """Return the number of cells of each output, as its own cells tell it.
+
+    Refuses an output that tells no length from 1 to ``most``: an array from a file can hold
+    anything.
+    """
+    if not has(output_length, type(data)):
+        return np.asarray(output_sizes(data), dtype=np.int64)[examples]
+    lengths = np.zeros(len(examples), dtype=np.int64)
+    for k, i in enumerate(examples.tolist()):
+        own = outputs[at[k] : at[k] + most[k]]
+        told = output_length(data, i, own, 0) if np.isfinite(own).all() and len(own) else 0
+        if not 1 <= told <= most[k]:
+            raise ValueError("an output does not tell how long it is")
+        lengths[k] = told
+    return lengths
 
 
 def checked_state(problem: Problem, solver: Solver, arrays: Arrays) -> State:
@@ -179,21 +201,16 @@ def _audit_outputs(
         raise ValueError("array 'blocks.spans' tells of cells that are not in use")
     if not (lengths <= sizes).all():
         raise ValueError("array 'blocks.spans' has an output that is too long for its example")
-    firsts, own = is_truth[used], np.cumsum(problem.sizes) - problem.sizes
-    true_cells = problem.truths[cells_of(own, truth_lengths(problem))]
+    firsts = is_truth[used]
+    true_cells = problem.truths[cells_of(problem.truth_places[:-1], truth_lengths(problem))]
     if not np.array_equal(blocks.outputs[cells_of(at[firsts], lengths[firsts])], true_cells):
         raise ValueError("the first output of a block must be the true one")
-    # Copy every output to a place of its own, with as many cells as an output of its example may
-    # have.
-    places = np.cumsum(sizes) - sizes
-    cells = problem.empty_outputs(int(sizes.sum()))
-    cells[cells_of(places, lengths)] = blocks.outputs[cells_of(at, lengths)]
-    others = cells[np.repeat(~firsts, sizes)]
-    if len(others) and not are_outputs(data, owners[used][~firsts], others).all():
-        raise ValueError("array 'blocks.outputs' has an output that its example does not have")
-    told = zip(owners[used].tolist(), places.tolist(), lengths.tolist(), strict=True)
-    if any(output_length(data, i, cells, place) != length for i, place, length in told):
+    if not np.array_equal(told_lengths(data, owners[used], blocks.outputs, at, lengths), lengths):
         raise ValueError("array 'blocks.spans' has a length that is not that of its output")
+    at, lengths, owners = at[~firsts], lengths[~firsts], owners[used][~firsts]
+    others = blocks.outputs[cells_of(at, lengths)]
+    if len(others) and not are_outputs(data, owners, others, lengths).all():
+        raise ValueError("array 'blocks.outputs' has an output that its example does not have")
 
 
 @jitable

@@ -55,8 +55,8 @@ def chain_layout(
         Whether w has this block: a weight per label, per pair of neighbouring labels, per first
         label and per last label of a sequence.
     """
-    rows = [n_columns, bool(bias), bool(transitions) * n_labels, bool(start), bool(end)]
-    return ChainLayout(int(n_columns), int(n_labels), *np.cumsum(rows).tolist())
+    heights = [n_columns, bool(bias), bool(transitions) * n_labels, bool(start), bool(end)]
+    return ChainLayout(int(n_columns), int(n_labels), *np.cumsum(heights).tolist())
 
 
 class ChainData(NamedTuple):
@@ -175,7 +175,9 @@ def _truths(data):
 
 
 @implements(are_outputs, ChainData)
-def _are_labellings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def _are_labellings(
+    data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
     """Tell which labellings have known labels and break no barrier."""
     sizes = np.diff(data.offsets)[examples]
     n_labels = data.layout.n_labels

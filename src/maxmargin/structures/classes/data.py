@@ -84,7 +84,9 @@ def _truths(data):
 
 
 @implements(are_outputs, MulticlassData)
-def _are_classes(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def _are_classes(
+    data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
     """Tell which cells are indices of classes."""
     return (cells >= 0) & (cells < data.n_labels)
 

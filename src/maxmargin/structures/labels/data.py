@@ -101,11 +101,8 @@ class PairwiseLabels(NamedTuple):
 class RelaxedLabels(NamedTuple):
     """Label sets with any edges, relaxed to the local polytope: roof duality, exact for that.
 
-    An output is a mean of two half-integral vertices, (1 - share) left + share right. Its cells are
-    those of left, those of right, and round(share * 2^30). A vertex has first one cell per label:
-    twice the value of the label (-1 if unknown). Then it has one bit per edge, 31 of them in each
-    cell: 1 if both labels of the edge are 1/2 and the pair counts 1/2. The values of all other
-    pairs follow from their labels. A single vertex is stored as left = right with share 0.
+    An output is a point of the polytope, by what its labels and edges differ from those of the
+    truth: the sparse cells that `maxmargin.core.contract.fractional` describes.
     """
 
     features: Any
@@ -197,7 +194,7 @@ def _true_parts(data):
 
 
 @implements(are_outputs, IntegralLabels)
-def are_sets(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def are_sets(data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Tell which cells are label sets, as `are_outputs` says."""
     sets = cells.reshape(len(examples), data.n_labels)
     known = np.asarray(data.labels)[examples] >= 0

@@ -1,7 +1,10 @@
 """Label sets: the labels and pairs that are on, and the joint features that follow from them."""
 
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
 from __future__ import annotations
 
+from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
     add_parts,
@@ -16,7 +19,8 @@ from maxmargin.structures.labels.data import IntegralLabels, LabelData
 
 
 @implements(parts, IntegralLabels)
-def _parts(data, i, outputs, at, scale, mu):
+@jitable
+def set_parts(data, i, outputs, at, scale, mu):
     """Add the labels and pairs that are on."""
     graph = data.graph
     for a in range(data.n_labels):

@@ -27,6 +27,7 @@ from maxmargin.core.contract import (
     mix,
     n_weights,
     output_cost,
+    output_length,
     output_size,
     output_sizes,
     parts,
@@ -35,6 +36,7 @@ from maxmargin.core.contract import (
     shift,
     switches,
     true_parts,
+    truth_sizes,
     truths,
     workspace,
 )
@@ -49,7 +51,17 @@ from maxmargin.structures.labels.data import (
     label_lengths,
     label_potentials,
 )
-from maxmargin.structures.user.boxes import Box
+from maxmargin.structures.labels.relaxed import (
+    are_points,
+    length_of_point,
+    mix_points,
+    read_point,
+    size_of_points,
+    sizes_of_points,
+    sizes_of_true_points,
+    true_points,
+    write_point,
+)
 
 #: `constrained` asks for slopes > low, but a linear programme knows only >=, and the truth has the
 #: slope 0. So the relaxation is asked for at least this slope. An output below it is worth at most
@@ -104,8 +116,8 @@ class ProgramLabels:
         """Return the true output of example i as a point of the polytope."""
         return self.with_edges((self.labels[i] == 1).astype(np.float64))
 
-    def part(self, outputs: np.ndarray, at: int) -> Part:
-        """Return an output as a point of the polytope."""
+    def part(self, i: int, outputs: np.ndarray, at: int) -> Part:
+        """Return an output of example i as a point of the polytope."""
         return self.with_edges((outputs[at : at + self.n_labels] == 1).astype(np.float64))
 
     def with_edges(self, node: np.ndarray) -> Part:
@@ -126,18 +138,18 @@ class ProgramLabels:
 class RelaxedProgramLabels(ProgramLabels):
     """Label sets with any edges, relaxed to the local polytope, by a linear programme.
 
-    An output is one cell that holds a `Box` around a `Part`.
+    An output has the cells of `RelaxedLabels`: a sparse difference from the truth.
     """
 
     is_integral = False
 
-    def part(self, outputs: np.ndarray, at: int) -> Part:
-        """Return an output as a point of the polytope."""
-        return outputs[at].value
+    def part(self, i: int, outputs: np.ndarray, at: int) -> Part:
+        """Return an output of example i as a point of the polytope."""
+        return Part(*read_point(self, i, outputs, at))
 
     def write(self, i: int, part: Part, outputs: np.ndarray, at: int) -> None:
         """Write a point as an output of example i."""
-        outputs[at] = Box(part)
+        write_point(self, i, part.node, part.edge, outputs, at)
 
 
 class Part(NamedTuple):
@@ -167,11 +179,14 @@ def _output_sizes(data):
 
 implements(are_outputs, ProgramLabels)(are_sets)
 
-
-@implements(output_sizes, RelaxedProgramLabels)
-def _output_sizes_relaxed(data):
-    """Return 1 for every example: a `Box`."""
-    return np.ones(len(data.labels), dtype=np.int64)
+# The cells of the relaxation are those of the one that is solved by roof duality.
+implements(output_sizes, RelaxedProgramLabels)(sizes_of_points)
+implements(output_size, RelaxedProgramLabels)(size_of_points)
+implements(output_length, RelaxedProgramLabels)(length_of_point)
+implements(truths, RelaxedProgramLabels)(true_points)
+implements(truth_sizes, RelaxedProgramLabels)(sizes_of_true_points)
+implements(are_outputs, RelaxedProgramLabels)(are_points)
+implements(mix, RelaxedProgramLabels)(mix_points)
 
 
 @implements(output_size, ProgramLabels)
@@ -180,25 +195,10 @@ def _output_size(data, i):
     return data.n_labels
 
 
-@implements(output_size, RelaxedProgramLabels)
-def _output_size_relaxed(data, i):
-    """Return 1: a `Box`."""
-    return 1
-
-
 @implements(truths, ProgramLabels)
 def _truths(data):
     """Return the true label sets: 1, 0, or -1 where a label is not known."""
     return data.labels.reshape(-1)
-
-
-@implements(truths, RelaxedProgramLabels)
-def _truths_relaxed(data):
-    """Return the true label sets as points of the polytope, each in a `Box`."""
-    cells = np.empty(len(data.labels), dtype=object)
-    for i in range(len(cells)):
-        cells[i] = Box(data.true_part(i))
-    return cells
 
 
 @implements_each(true_parts, BOTH)
@@ -241,14 +241,14 @@ def _potentials(data, i, w, scale, theta):
 
 def _difference(data, i, outputs, at):
     """Return labels and edges of the truth less those of an output."""
-    truth, part = data.true_part(i), data.part(outputs, at)
+    truth, part = data.true_part(i), data.part(i, outputs, at)
     return truth.node - part.node, truth.edge - part.edge
 
 
 @implements_each(parts, BOTH)
 def _parts(data, i, outputs, at, scale, mu):
     """Add the labels and edges of the output."""
-    part = data.part(outputs, at)
+    part = data.part(i, outputs, at)
     mu.unary[0] += scale * part.node
     mu.pair[:] += scale * part.edge
 
@@ -293,14 +293,6 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
     square = float(np.square(values, dtype=np.float64).sum()) + data.has_bias
     theta.unary[0] = square * node
     theta.pair[:] = edge
-
-
-@implements(mix, RelaxedProgramLabels)
-def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
-    """Write the mean of two points, which is a point of the polytope too."""
-    pairs = zip(left[left_at].value, right[right_at].value, strict=True)
-    outputs[at] = Box(Part(*((1.0 - share) * a + share * b for a, b in pairs)))
-    return True
 
 
 # -- costs ---------------------------------------------------------------------------------------
@@ -460,7 +452,7 @@ def _constrained(
     size = output_size(data, i)
     bans = []
     if data.is_integral:
-        bans = [data.part(banned, b * size).node for b in range(n_banned)]
+        bans = [data.part(i, banned, b * size).node for b in range(n_banned)]
     for _ in range(MOST_BANS):
         answer = data.solve(i, *weights, rows=rows, banned=bans)
         if not np.isfinite(answer.value):

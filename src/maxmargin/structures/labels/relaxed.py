@@ -1,9 +1,7 @@
-"""Label sets relaxed to the local polytope: outputs are half-integral vertices, or means of two.
+"""Label sets relaxed to the local polytope: outputs are fractional, kept as sparse differences.
 
-Scores, features and costs are linear on the polytope. They are computed for the two vertices of an
-output, its sides, and added up as (1 - share) left + share right. Where the share is 0, only the
-left side is computed.
-See `RelaxedLabels` for the cells.
+Roof duality finds the best vertex. An output has the cells that
+`maxmargin.core.contract.fractional` describes: the parts are the labels first, then the edges.
 """
 
 # ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
@@ -25,29 +23,40 @@ from maxmargin.core.contract import (
     maximize,
     mix,
     output_cost,
+    output_length,
     output_size,
     output_sizes,
     parts,
     row_product,
     shift,
+    truth_sizes,
     truths,
     workspace,
+)
+from maxmargin.core.contract.fractional import (
+    add_entry,
+    difference_length,
+    difference_product,
+    index_of,
+    mix_differences,
+    most_cells,
+    n_entries,
+    spread_difference,
+    value_of,
 )
 from maxmargin.costs.tables import SwitchCost
 from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
 from maxmargin.structures.labels.costs import scales_with_ties
 from maxmargin.structures.labels.data import RelaxedLabels, label_potentials
 from maxmargin.structures.labels.oracles import augment
+from maxmargin.structures.labels.parts import set_parts
 
-#: How many edges have their bits in one int32 cell: all but the sign bit are used.
-BITS = 31
-
-#: The number that stands for a share of 1 in a cell.
-WHOLE = 2**30
+#: By how much rounding may move a point out of the polytope, where cells come from a file.
+ROUNDING = 1e-9
 
 
 class RelaxedRoom(NamedTuple):
-    """Room for the best outputs of one example."""
+    """Room for the best output of one example."""
 
     augmented: Any  # (n_labels,)
     joint: Any  # (n_edges,)
@@ -68,244 +77,171 @@ def _workspace(data):
 # -- cells ---------------------------------------------------------------------------------------
 
 
-@jitable
-def side_size(data):
-    """Return the number of cells of one vertex."""
-    return data.n_labels + (data.graph.edges.shape[0] + BITS - 1) // BITS
-
-
-@jitable
-def share_of(data, outputs, at):
-    """Return the share of the right vertex."""
-    return outputs[at + 2 * side_size(data)] / WHOLE
-
-
-@jitable
-def edge_twice(data, outputs, at, a, b, e):
-    """Return twice the value of edge e = (a, b) of the vertex whose cells begin at ``at``."""
-    first, second = outputs[at + a], outputs[at + b]
-    if first <= 0 or second <= 0:
-        return 0
-    if first == 2 or second == 2:
-        return min(first, second)
-    return (outputs[at + data.n_labels + e // BITS] >> (e % BITS)) & 1
-
-
 @implements(output_size, RelaxedLabels)
-def _output_size(data, i):
-    """Return the cells of two vertices, and one for the share."""
-    return 2 * side_size(data) + 1
+@jitable
+def size_of_points(data, i):
+    """Return the cells of an output that differs from the truth in all labels and edges."""
+    return most_cells(data.n_labels + data.graph.edges.shape[0])
 
 
 @implements(output_sizes, RelaxedLabels)
-def _output_sizes(data):
-    """Return the cells of two vertices, and one for the share, for every example."""
-    return np.full(len(data.labels), 2 * side_size(data) + 1, dtype=np.int64)
+def sizes_of_points(data):
+    """Return `size_of_points` for every example."""
+    return np.full(len(data.labels), size_of_points(data, 0), dtype=np.int64)
+
+
+@implements(output_length, RelaxedLabels)
+@jitable
+def length_of_point(data, i, outputs, at):
+    """Return the cells in use."""
+    return difference_length(outputs, at)
 
 
 @implements(truths, RelaxedLabels)
-def _truths(data):
-    """Return the true label sets as vertices: twice the labels, left = right, share 0."""
-    side = side_size(data)
-    cells = np.zeros((len(data.labels), 2 * side + 1), dtype=np.int32)
-    twice = np.where(data.labels >= 0, 2 * data.labels, -1)
-    cells[:, : data.n_labels] = cells[:, side : side + data.n_labels] = twice
-    return cells.reshape(-1)
+def true_points(data):
+    """Return one cell per example: the truth differs in no part."""
+    return np.zeros(len(data.labels))
+
+
+@implements(truth_sizes, RelaxedLabels)
+def sizes_of_true_points(data):
+    """Return 1 for every example."""
+    return np.ones(len(data.labels), dtype=np.int64)
+
+
+def write_point(
+    data: Any, i: int, node: np.ndarray, edge: np.ndarray, outputs: np.ndarray, at: int
+) -> None:
+    """Write a point of the polytope, its labels and edges, as an output of example i."""
+    on = data.labels[i] == 1
+    first, second = data.graph.edges.T
+    known = np.where(data.labels[i] >= 0, node - on, 0.0)
+    change = np.concatenate([known, edge - (on[first] & on[second])])
+    where = np.flatnonzero(change)
+    outputs[at] = len(where)
+    outputs[at + 1 : at + most_cells(len(where))] = np.stack([where, change[where]], 1).reshape(-1)
+
+
+def read_point(data: Any, i: int, outputs: np.ndarray, at: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels and edges of an output of example i: a point of the polytope."""
+    on = data.labels[i] == 1
+    first, second = data.graph.edges.T
+    point = np.concatenate([on, on[first] & on[second]]).astype(np.float64)
+    entries = outputs[at + 1 : at + difference_length(outputs, at)].reshape(-1, 2)
+    point[entries[:, 0].astype(np.int64)] += entries[:, 1]
+    return point[: data.n_labels], point[data.n_labels :]
 
 
 @implements(are_outputs, RelaxedLabels)
-def _are_means(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Tell which cells hold two vertices and a share from 0 to 1."""
-    side, m = side_size(data), data.n_labels
-    rows = cells.reshape(len(examples), 2 * side + 1)
-    known = np.asarray(data.labels)[examples] >= 0
-    good = (rows[:, 2 * side] >= 0) & (rows[:, 2 * side] <= WHOLE)
-    for first in (0, side):
-        twice = rows[:, first : first + m]
-        good &= (np.where(known, twice >= 0, twice >= -1) & (twice <= 2)).all(axis=1)
-        good &= (rows[:, first + m : first + side] >= 0).all(axis=1)
-    return good
+def are_points(
+    data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
+    """Tell which cells are differences whose labels and edges lie in the local polytope."""
+    ends = np.cumsum(lengths)
+    spans = zip(examples.tolist(), (ends - lengths).tolist(), ends.tolist(), strict=True)
+    return np.array([_is_point(data, i, cells[first:end]) for i, first, end in spans], dtype=bool)
+
+
+def _is_point(data: Any, i: int, cells: np.ndarray) -> bool:
+    if len(cells) % 2 == 0 or 2.0 * cells[0] + 1.0 != len(cells) or not np.isfinite(cells).all():
+        return False
+    index = cells[1::2]
+    n_parts = data.n_labels + len(data.graph.edges)
+    if len(index) and (index[0] < 0 or index[-1] >= n_parts or (index != np.floor(index)).any()):
+        return False
+    if (np.diff(index) <= 0).any():
+        return False
+    node, edge = read_point(data, i, cells, 0)
+    known, (a, b) = data.labels[i] >= 0, node[data.graph.edges].T
+    highest, lowest = np.minimum(a, b), np.maximum(a + b - 1.0, 0.0)
+    low, high = -ROUNDING, 1.0 + ROUNDING
+    return bool(
+        (node >= low).all()
+        and (node <= np.where(known, high, ROUNDING)).all()
+        and (edge >= lowest + low).all()
+        and (edge <= highest + ROUNDING).all()
+    )
 
 
 @implements(mix, RelaxedLabels)
-def _mix(data, i, left, left_at, right, right_at, share, outputs, at):
-    """Write the mean of two vertices; refuse outputs that are means themselves."""
-    side = side_size(data)
-    if left[left_at + 2 * side] != 0 or right[right_at + 2 * side] != 0:
-        return False  # the result would be a mean of more than two vertices
-    part = round(share * WHOLE)
-    for cell in range(side):
-        first, second = left[left_at + cell], right[right_at + cell]
-        outputs[at + cell] = first if part < WHOLE else second
-        outputs[at + side + cell] = second if part > 0 else first
-    outputs[at + 2 * side] = part if part < WHOLE else 0
+def mix_points(data, i, left, left_at, right, right_at, share, outputs, at):
+    """Write the mean, which is a point of the polytope too."""
+    mix_differences(left, left_at, right, right_at, share, outputs, at)
     return True
 
 
 # -- the structure -------------------------------------------------------------------------------
 
 
-@jitable
-def _add_side_parts(data, i, outputs, at, scale, mu):
-    """Add scale times the labels and pairs of the vertex whose cells begin at ``at``."""
-    graph = data.graph
-    for a in range(data.n_labels):
-        if outputs[at + a] > 0:
-            mu.unary[0, a] += 0.5 * scale * outputs[at + a]
-            for k in range(graph.start[a], graph.start[a + 1]):
-                b, e = graph.neighbour[k], graph.edge_of[k]
-                if b > a:
-                    mu.pair[e] += 0.5 * scale * edge_twice(data, outputs, at, a, b, e)
-
-
 @implements(parts, RelaxedLabels)
 def _parts(data, i, outputs, at, scale, mu):
-    """Add the labels and pairs of both vertices, by their shares."""
-    share = share_of(data, outputs, at)
-    _add_side_parts(data, i, outputs, at, scale * (1.0 - share), mu)
-    if share > 0.0:
-        _add_side_parts(data, i, outputs, at + side_size(data), scale * share, mu)
-
-
-@jitable
-def _side_error(data, i, theta, outputs, at):
-    """Return the margin error of a vertex."""
-    graph = data.graph
-    error = 0.0
-    for j in range(data.n_labels):
-        if data.labels[i, j] >= 0:
-            error += (outputs[at + j] - 2 * data.labels[i, j]) * theta.unary[0, j]
-    for a in range(data.n_labels if theta.pair.shape[0] > 0 else 0):
-        if outputs[at + a] > 0 or data.labels[i, a] == 1:
-            for k in range(graph.start[a], graph.start[a + 1]):
-                b = graph.neighbour[k]
-                if b > a:
-                    e = graph.edge_of[k]
-                    twice = edge_twice(data, outputs, at, a, b, e)
-                    if data.labels[i, a] == 1 and data.labels[i, b] == 1:
-                        twice -= 2
-                    if twice != 0:
-                        error += twice * theta.pair[e]
-    return 0.5 * error
+    """Add the parts of the truth, and what the output differs by."""
+    set_parts(data, i, data.labels[i], 0, scale, mu)
+    spread_difference(outputs, at, scale, mu)
 
 
 @implements(margin_error, RelaxedLabels)
 def _margin_error(data, i, theta, outputs, at):
-    """Return the mean of the margin errors of both vertices."""
-    error = _side_error(data, i, theta, outputs, at)
-    share = share_of(data, outputs, at)
-    if share > 0.0:
-        other = _side_error(data, i, theta, outputs, at + side_size(data))
-        error = (1.0 - share) * error + share * other
-    return error
-
-
-@jitable
-def _add_side(data, i, outputs, at, scale, w):
-    """Add scale * Psi_i of the vertex whose cells begin at ``at``."""
-    m = data.n_labels
-    n_rows = data.n_columns + data.has_bias
-    W = w[: n_rows * m].reshape((n_rows, m))
-    for j in range(m):
-        truth = data.labels[i, j]
-        if truth >= 0 and outputs[at + j] != 2 * truth:
-            signed = scale * (truth - 0.5 * outputs[at + j])
-            add_row(data.features, i, j, signed, W)
-            if data.has_bias:
-                W[data.n_columns, j] += signed
-    graph = data.graph
-    first = n_rows * m
-    for a in range(m if graph.edges.shape[0] > 0 else 0):
-        if outputs[at + a] > 0 or data.labels[i, a] == 1:
-            for k in range(graph.start[a], graph.start[a + 1]):
-                b = graph.neighbour[k]
-                if b > a:
-                    e = graph.edge_of[k]
-                    twice = edge_twice(data, outputs, at, a, b, e)
-                    if data.labels[i, a] == 1 and data.labels[i, b] == 1:
-                        twice -= 2
-                    if twice != 0:
-                        w[first + e] -= 0.5 * scale * twice
+    """Return the score of the difference."""
+    return difference_product(theta, outputs, at)
 
 
 @implements(add_difference, RelaxedLabels)
 def _add_difference(data, i, outputs, at, scale, w):
-    """Add Psi_i of both vertices, by their shares."""
-    share = share_of(data, outputs, at)
-    _add_side(data, i, outputs, at, scale * (1.0 - share), w)
-    if share > 0.0:
-        _add_side(data, i, outputs, at + side_size(data), scale * share, w)
-
-
-@jitable
-def _add_side_potentials(data, i, outputs, at, scale, square, theta):
-    """Add to theta the scores at scale * Psi_i of the vertex whose cells begin at ``at``."""
-    graph = data.graph
-    for j in range(data.n_labels):
-        truth = data.labels[i, j]
-        if truth >= 0:
-            theta.unary[0, j] += scale * square * (truth - 0.5 * outputs[at + j])
-    for a in range(data.n_labels if theta.pair.shape[0] > 0 else 0):
-        if outputs[at + a] > 0 or data.labels[i, a] == 1:
-            for k in range(graph.start[a], graph.start[a + 1]):
-                b = graph.neighbour[k]
-                if b > a:
-                    e = graph.edge_of[k]
-                    twice = edge_twice(data, outputs, at, a, b, e)
-                    if data.labels[i, a] == 1 and data.labels[i, b] == 1:
-                        twice -= 2
-                    theta.pair[e] -= 0.5 * scale * twice
+    """Subtract the joint features of the difference."""
+    m = data.n_labels
+    n_rows = data.n_columns + data.has_bias
+    W = w[: n_rows * m].reshape((n_rows, m))
+    for entry in range(n_entries(outputs, at)):
+        part, mass = index_of(outputs, at, entry), -scale * value_of(outputs, at, entry)
+        if part < m:
+            add_row(data.features, i, part, mass, W)
+            if data.has_bias:
+                W[data.n_columns, part] += mass
+        else:
+            w[(n_rows - 1) * m + part] += mass
 
 
 @implements(difference_potentials, RelaxedLabels)
 def _difference_potentials(data, i, outputs, at, spare, theta):
-    """Fill theta with the scores at Psi_i of the mean of both vertices."""
-    square = row_product(data.features, i, i) + data.has_bias
+    """Score labels and edges at Psi_i(y): |x|^2 times what truth and output differ by."""
     theta.unary[:] = 0.0
     theta.pair[:] = 0.0
-    share = share_of(data, outputs, at)
-    _add_side_potentials(data, i, outputs, at, 1.0 - share, square, theta)
-    if share > 0.0:
-        _add_side_potentials(data, i, outputs, at + side_size(data), share, square, theta)
+    spread_difference(outputs, at, -1.0, theta)
+    square = row_product(data.features, i, i) + data.has_bias
+    for j in range(data.n_labels):
+        theta.unary[0, j] *= square
 
 
 # -- costs ---------------------------------------------------------------------------------------
 
 
 @jitable
-def _side_sum(data, table, i, outputs, at):
-    """Return the sum of table[j, truth_j] over the wrong labels j of a vertex; 1/2 counts half."""
+def _sum_over_wrong(data, table, i, outputs, at):
+    """Return the sum of table[j, truth_j] over the labels j, each times how wrong it is."""
     total = 0.0
-    for j in range(data.n_labels):
-        truth = data.labels[i, j]
-        if truth >= 0 and outputs[at + j] != 2 * truth:
-            total += table[j, truth] * abs(truth - 0.5 * outputs[at + j])
-    return total
-
-
-@jitable
-def _sum_over_wrong(data, table, scale, i, outputs, at):
-    """Return scale times the mean of `_side_sum` over both vertices."""
-    total = scale * _side_sum(data, table, i, outputs, at)
-    share = share_of(data, outputs, at)
-    if share > 0.0:
-        other = scale * _side_sum(data, table, i, outputs, at + side_size(data))
-        total = (1.0 - share) * total + share * other
+    for entry in range(n_entries(outputs, at)):
+        part = index_of(outputs, at, entry)
+        if part >= data.n_labels:
+            break
+        total += table[part, data.labels[i, part]] * abs(value_of(outputs, at, entry))
     return total
 
 
 @implements(output_cost, RelaxedLabels, SwitchCost)
-def _output_cost(data, cost, i, outputs, at):
-    """Return the mean cost of both vertices."""
-    return cost.base[i] + _sum_over_wrong(data, cost.price, cost.scale[i], i, outputs, at)
+@jitable
+def cost_of_point(data, cost, i, outputs, at):
+    """Return the prices of wrong labels, each times how wrong it is, and the cost of the truth."""
+    return cost.base[i] + cost.scale[i] * _sum_over_wrong(data, cost.price, i, outputs, at)
 
 
 @implements(shift, RelaxedLabels, SwitchCost)
-def _shift(data, cost, i, outputs, at):
-    """Return the mean shift of both vertices; 0 for a cost without shifts."""
+@jitable
+def shift_of_point(data, cost, i, outputs, at):
+    """Return the shifts of wrong labels, each times how wrong it is."""
     if cost.shift.shape[0] == 0:
         return 0.0
-    return _sum_over_wrong(data, cost.shift, cost.scale[i], i, outputs, at)
+    return cost.scale[i] * _sum_over_wrong(data, cost.shift, i, outputs, at)
 
 
 # -- the best output -----------------------------------------------------------------------------
@@ -313,21 +249,15 @@ def _shift(data, cost, i, outputs, at):
 
 @implements(maximize, RelaxedLabels, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Write the vertex that roof duality finds, as left and as right, with share 0."""
+    """Write the vertex that roof duality finds."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
     roof_dual(room.augmented, data.graph, room.joint, room.roof, room.node2, room.edge2)
-    m, graph = data.n_labels, data.graph
-    side = side_size(data)
-    for cell in range(side):
-        outputs[at + cell] = 0
-    for a in range(m):
-        outputs[at + a] = room.node2[a] if data.labels[i, a] >= 0 else -1
-        if room.node2[a] == 1:
-            for k in range(graph.start[a], graph.start[a + 1]):
-                b, e = graph.neighbour[k], graph.edge_of[k]
-                if b > a and room.node2[b] == 1 and room.edge2[e] == 1:
-                    outputs[at + m + e // BITS] |= 1 << (e % BITS)
-    for cell in range(side):
-        outputs[at + side + cell] = outputs[at + cell]
-    outputs[at + 2 * side] = 0
+    labels, edges = data.labels, data.graph.edges
+    outputs[at] = 0.0
+    for j in range(data.n_labels):
+        if labels[i, j] >= 0:
+            add_entry(outputs, at, j, 0.5 * room.node2[j] - labels[i, j])
+    for e in range(edges.shape[0]):
+        was = labels[i, edges[e, 0]] == 1 and labels[i, edges[e, 1]] == 1
+        add_entry(outputs, at, data.n_labels + e, 0.5 * room.edge2[e] - was)

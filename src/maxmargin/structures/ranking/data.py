@@ -124,7 +124,9 @@ def _truths(data):
 
 
 @implements(are_outputs, RankingData)
-def _are_rankings(data: Any, examples: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def _are_rankings(
+    data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
     """Tell which cells describe an interleaving of relevant and other samples."""
     answers, at = np.zeros(len(examples), dtype=bool), 0
     for k, i in enumerate(examples):

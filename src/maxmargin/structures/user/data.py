@@ -113,8 +113,8 @@ class UserData:
 
 def _samples(values: Any) -> list[Any]:
     """Return samples by their place; of pandas objects too, whose [] takes labels."""
-    rows = values.iloc if hasattr(values, "iloc") else values
-    return [rows[i] for i in range(len(values))]
+    by_place = values.iloc if hasattr(values, "iloc") else values
+    return [by_place[i] for i in range(len(values))]
 
 
 class _Weights:
