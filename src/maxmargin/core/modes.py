@@ -17,7 +17,7 @@ from typing import Any
 MODES = ("typed", "erased", "python")
 
 #: The mode of a problem that is given none.
-DEFAULT = "typed"
+DEFAULT = "erased"
 
 
 def choose_mode(mode: str | None, parts: dict[str, Any], cells: Any) -> tuple[str, str]:
@@ -46,11 +46,18 @@ def choose_mode(mode: str | None, parts: dict[str, Any], cells: Any) -> tuple[st
     objects = [name for name, part in parts.items() if not isinstance(part, tuple)]
     reason = "it runs typed"
     if asked == "erased":
-        from maxmargin.core.erase import why_not_erased
-
-        reason = why_not_erased(parts, cells)
+        reason = _why_not(parts, cells)
         if reason and mode == "erased":
             raise TypeError(f"This problem cannot run in the mode 'erased': {reason}.")
         if not reason:
             return "erased", ""
     return ("python" if objects else "typed"), reason
+
+
+def _why_not(parts: dict[str, Any], cells: Any) -> str:
+    """Return why a problem cannot be erased, or "" if it can."""
+    if cells.hasobject:  # known without the compiler, which takes a while to load
+        return "the cells of outputs are objects"
+    from maxmargin.core.erase import why_not_erased
+
+    return why_not_erased(parts, cells)
