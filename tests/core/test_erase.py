@@ -272,7 +272,7 @@ def test_the_mode_and_its_reason_are_told(monkeypatch):
         choose_mode("erased", {"data": Named("a")}, cells)
     with pytest.raises(TypeError, match="search is an object"):
         choose_mode("erased", {"search": object()}, cells)
-    with pytest.raises(TypeError, match="cells of outputs are object"):
+    with pytest.raises(TypeError, match="cells of outputs are objects"):
         choose_mode("erased", {"data": (1,)}, np.dtype(object))
     monkeypatch.setenv("MAXMARGIN_MODE", "erased")
     mode, reason = choose_mode(None, {"data": Named("a")}, cells)
