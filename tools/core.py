@@ -39,7 +39,8 @@ def main() -> int:
         settings = {
             "NUMBA_CPU_NAME": level,
             "NUMBA_CPU_FEATURES": "",
-            "NUMBA_CACHE_DIR": str(HOME / "build" / "core" / level),
+            # No cache: code from another process may have the names of other code from this one.
+            "NUMBA_CACHE_DIR": os.path.join(os.devnull, "none"),
             "MAXMARGIN_LIBRARY": "0",
             "MAXMARGIN_MODE": "erased",
             **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"),

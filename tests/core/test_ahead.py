@@ -19,6 +19,8 @@ from maxmargin.core.erase import entries_of
 from maxmargin.structures import STRUCTURES
 from maxmargin.testing import tiny_problem
 
+#: No folder can be made there, so that there is no cache.
+NOWHERE = os.path.join(os.devnull, "none")
 HERE = Path(__file__).resolve().parents[2]
 
 
@@ -54,7 +56,9 @@ def case(*arguments, **settings):
 def built(tmp_path_factory):
     """Return the folder of a library of one small fit, and what that fit gave."""
     folder = tmp_path_factory.mktemp("library")
-    return folder, case("build", folder, LEVEL, MAXMARGIN_LIBRARY=0)["found"]
+    return folder, case("build", folder, LEVEL, MAXMARGIN_LIBRARY=0, NUMBA_CACHE_DIR=NOWHERE)[
+        "found"
+    ]
 
 
 @pytest.fixture
@@ -77,7 +81,7 @@ def manifest(folder, **changes):
 
 @needs_cc
 def test_nothing_is_compiled_and_no_bit_differs(built):
-    used = case("use", built[0], "erased", NUMBA_CACHE_DIR="/dev/null/none")
+    used = case("use", built[0], "erased", NUMBA_CACHE_DIR=NOWHERE)
     assert used["level"] == LEVEL
     assert used["compiled"] == used["others"] == []
     typed = case("use", "", "typed", MAXMARGIN_LIBRARY=0)

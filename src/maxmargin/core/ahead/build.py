@@ -22,8 +22,10 @@ _GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 def build_library(level: str, folder: Path = FOLDER) -> dict[str, Any]:
     """Write the library of one level with its manifest; return the manifest.
 
-    It holds all entries for the package's own types that this process has compiled or read from the
-    cache. NUMBA_CPU_NAME and NUMBA_CPU_FEATURES must have said, when numba was imported, for which
+    It holds all entries for the package's own types that this process has compiled. None should be
+    from the cache: names that numba gives to functions are unique in one process only.
+
+    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES must have said, when numba was imported, for which
     processors; numba takes this processor's features if only the first is set.
     """
     import numba
