@@ -17,6 +17,8 @@ import numba
 import numpy as np
 import pytest
 from numba import types
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from numba.extending import register_jitable
 
 from maxmargin.core import cache as _cache
@@ -71,6 +73,23 @@ def test_failing_to_save_does_not_fail_the_call(monkeypatch, unwarned, error, wa
         warnings.simplefilter("always")
         assert function(1) == 2
     assert [w.category for w in caught] == [RuntimeWarning] * warns
+
+
+def test_code_whose_symbols_are_unknown_makes_numba_load_all_it_has():
+    """LLVM would end the process if it missed one."""
+
+    class Context:
+        n_refreshed = 0
+
+        def refresh(self):
+            self.n_refreshed += 1
+
+    rtsys.initialize(cpu_target.target_context)
+    context = Context()
+    _cache._prepare(context, ["PyErr_Clear", "NRT_Free"])
+    assert context.n_refreshed == 0
+    _cache._prepare(context, ["PyErr_Clear", "no_such_symbol"])
+    assert context.n_refreshed == 1
 
 
 def test_flush_removes_the_entries_of_this_function_only(tmp_path, monkeypatch):

@@ -215,9 +215,10 @@ def _prepare(target_context: Any, symbols: list[str]) -> None:
     To load all that numba knows takes half as long as importing numba, and is needed to compile.
     The code itself mostly needs no more than the functions that count references.
     """
-    rtsys.initialize(target_context)
-    if not all(map(address_of_symbol, symbols)):
-        target_context.refresh()
+    for load in (lambda: rtsys.initialize(target_context), target_context.refresh):
+        if all(map(address_of_symbol, symbols)):
+            return
+        load()
 
 
 def _warn_once(verb: str, error: Exception) -> None:
