@@ -318,6 +318,14 @@ def test_facts_name_values_classes_and_choices(anew):
     assert facts[f"{__name__}.length({__name__}.Metres)"] == f"{__name__}._metres"
 
 
+def test_types_that_were_met_apart_may_meet_later(anew):
+    """It is no new implementation that they choose, though none has chosen it before."""
+    apart = sources(totals, [Miles]), sources(totals, [Feet])
+    assert not any("_units_and_feet" in fact for found in apart for _, fact in found.facts)
+    facts = sources(totals, [Miles, Feet]).facts
+    assert any(fact.endswith("_units_and_feet") for _, fact in facts)
+
+
 def test_an_implementation_for_a_family_counts_where_its_types_are_met(anew):
     """So one that a user writes for his own types leaves the code for others as it is."""
     facts = dict(sources(totals, [Miles, Feet]).facts)

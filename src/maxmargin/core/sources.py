@@ -40,10 +40,11 @@ from maxmargin.core.files import (
 
 __all__ = ["Compiled", "Sources", "UntraceableError", "sources"]
 
-#: What was noted in this process: facts, implementations, and the types each function has met.
+#: What was noted in this process: facts, implementations, and the types that each function has met
+#: together.
 _KNOWN: dict[str, str] = {}
 _CHOSEN: dict[tuple[Any, tuple[type, ...]], Any] = {}
-_MET: dict[Any, set[type]] = {}
+_MET: dict[Any, set[frozenset[type]]] = {}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic, np.dtype)
 
 
@@ -249,12 +250,13 @@ class _Walk:
                     if kinds.issuperset(key):
                         self.implementation(function, key, implementation)
         for function in self.generics:
-            _MET.setdefault(function, set()).update(kinds)
+            _MET.setdefault(function, set()).add(frozenset(kinds))
 
     def implementation(self, function: Any, key: tuple[type, ...], implementation: Any) -> None:
         """Walk the implementation of a generic function for types that the code can meet."""
         where = f"{_label(function)}({', '.join(map(_label, key))})"
-        is_late = (function, key) not in _CHOSEN and _MET.get(function, set()).issuperset(key)
+        is_known = (function, key) in _CHOSEN
+        is_late = not is_known and any(met.issuperset(key) for met in _MET.get(function, ()))
         if is_late or _CHOSEN.setdefault((function, key), implementation) is not implementation:
             # numba goes on with what was chosen before.
             raise UntraceableError(f"{where} was implemented after it had been compiled")
