@@ -1,5 +1,6 @@
 # The only commands anyone needs. Each works on a fresh clone: the first makes .venv.
-#   make demo | test | test-elsewhere | test-oldest | lint | fuzz | bench | clean
+#   make demo | test | test-elsewhere | test-oldest | lint | fuzz | bench | core | wheel | test-wheel
+#   make clean
 # ARGS="-k chain" is passed on to pytest. PYTHON chooses the interpreter of a new environment and
 # VENV its folder: make PYTHON=python3.13 VENV=.venv-3.13 test
 
@@ -13,7 +14,7 @@ EXTRAS := test,lint
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
     -c $(CONSTRAINTS)
 PAGES := $(wildcard README.md CONTRIBUTING.md docs/*.md)
-CODE := $(wildcard src tests benchmarks fuzz)
+CODE := $(wildcard src tests benchmarks fuzz tools)
 
 # One thread a process: results repeat, and two pytest workers fill two cores. A file stays with one
 # worker (loadfile), so that its kernels are compiled once.
@@ -22,7 +23,7 @@ PYTEST := MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist lo
     --durations 10 --doctest-modules --doctest-glob='*.md'
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-elsewhere test-oldest lint fuzz bench clean
+.PHONY: demo test test-elsewhere test-oldest lint fuzz bench core wheel test-wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/maxmargin demo
@@ -67,6 +68,21 @@ fuzz: $(VENV)/.installed
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run.py
+
+# The library of compiled code, which all other commands use if it is there and fits the source.
+# Two processes, one for each level of processors, and minutes. `rm -r src/maxmargin/_library` ends it.
+core: $(VENV)/.installed
+	$(BIN)/python tools/core.py $(ARGS)
+
+# Two wheels: one for Linux on x86-64 with the library, and a pure one for all others.
+wheel: core
+	rm -rf dist
+	MAXMARGIN_WHEEL=linux $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# The wheel with the library in an empty environment without a compiler: nothing may be compiled.
+test-wheel: wheel
+	MAXMARGIN_WHEELS=dist $(PYTEST) $(ARGS) tests/test_wheel.py
 
 # Environments stay: they are slow to make and hold nothing of ours. `rm -r .venv*` starts afresh.
 clean:

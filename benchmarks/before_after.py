@@ -88,7 +88,7 @@ given, beside = (data.X_train, data.y_train), {}
 """,
     "rankings, lgbm_rank": """
 data = load_lgbm_rank()
-model = made("RankingSVM", C=0.1, tol=0.001, steps=0, random_state=0)
+model = made("RankingSVM", C=0.1, tol=0.001, steps=0, zeros="value", random_state=0)
 given, beside = (data.X_train, data.y_train), {"qid": data.extra["qid_train"]}
 """,
 }

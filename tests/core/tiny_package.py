@@ -191,6 +191,9 @@ class Tiny:
             self.write(name, text)
         for module in (cache, compile, dispatch, files, sources, trust):
             shutil.copy(module.__file__, root / "maxmargin" / "core" / Path(module.__file__).name)
+        ours = Path(cache.__file__).parent / "ahead"  # kernels look for a library, and find none
+        ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.json")
+        shutil.copytree(ours, root / "maxmargin" / "core" / "ahead", ignore=ignored)
         (root / "script.py").write_text(SCRIPT)
 
     def write(self, name, text):

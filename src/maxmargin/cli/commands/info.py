@@ -18,6 +18,7 @@ def info(as_json: options.Json = False) -> None:
     found = {
         "versions": _versions(),
         "machine": _machine(),
+        "library": _library(),
         "cache": _cache(),
         "available": _available(),
     }
@@ -63,6 +64,18 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def _library() -> dict[str, Any]:
+    """Say whether code that was built ahead is used, and why if it is not."""
+    from maxmargin.core.ahead import changed_files, library
+
+    found = library()
+    if not found.level:
+        return {"used": False, "reason": found.reason}
+    changed = changed_files(found.files)
+    told = {"changed since": [*changed, "what is made of these is compiled"]} if changed else {}
+    return {"used": True, "processors": found.level, "entries": len(found), **told}
 
 
 def _cache() -> dict[str, Any]:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from maxmargin.core.ahead.load import Built, Library, library
-from maxmargin.core.ahead.stamp import stamp_of
+from maxmargin.core.ahead.stamp import changed_files, stamp_of
 
-__all__ = ["Built", "Library", "library", "stamp_of"]
+__all__ = ["Built", "Library", "changed_files", "library", "stamp_of"]

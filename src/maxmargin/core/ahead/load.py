@@ -68,6 +68,8 @@ class Library:
         self, folder: Path = FOLDER, features: Callable[[], Mapping[str, bool]] | None = None
     ) -> None:
         self.level, self.reason = "", ""
+        #: The files that the library was made from, and their hashes.
+        self.files: dict[str, str] = {}
         self._entries: dict[str, list[str]] = {}
         self._names: set[str] = set()
         self._code: Any = None
@@ -76,7 +78,8 @@ class Library:
             level = _choose_level(folder, features or _host_features)
             manifest = read_manifest(folder, level)
             self._code = _load(folder / f"{level}.so", manifest)
-            self._entries, self.level = manifest["entries"], level
+            self._entries, self.files = dict(manifest["entries"]), dict(manifest["files"])
+            self.level = level
             self._names = {symbol.rpartition("_")[0] for symbol in self._entries}
         except _UnfitError as error:
             self.reason = str(error)
@@ -181,7 +184,7 @@ def read_manifest(folder: Path, level: str) -> dict[str, Any]:
 def _load(path: Path, manifest: dict[str, Any]) -> Any:
     try:
         with open_trusted(str(path)) as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.sha256(file.read()).hexdigest()
         # A file that was cut off would end the process when it is loaded, or later.
         if digest != manifest["sha256"]:
             raise _UnfitError(f"{path.name} is not the file that its manifest describes")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxmargin.core import cache
-from maxmargin.core.sources import UntraceableError, sources
+from maxmargin.core.files import UntraceableError, hash_file, short_name
+from maxmargin.core.sources import Sources, sources
 
-__all__ = ["stamp_of"]
+PACKAGE = Path(__file__).resolve().parents[__name__.count(".") - 1]
+
+__all__ = ["changed_files", "files_of", "stamp_of"]
 
 
 def stamp_of(run: Callable[..., Any], arguments: Any) -> str:
@@ -18,15 +23,32 @@ def stamp_of(run: Callable[..., Any], arguments: Any) -> str:
 
     It is "" where the source cannot be told: a type that is not what its module has under its name,
     such as a user's that shadows ours, or source edited since this process started.
-
-    The version of numpy is left out: compiled code does not call numpy, and a library must serve
-    all versions that the package admits.
     """
-    classes: set[type] = set()
     try:
-        cache._describe(arguments, classes)
-        found = sources(run, classes)
-        found.facts.discard(("numpy", np.__version__))
-        return found.stamp()
+        return _sources(run, arguments).stamp()
     except UntraceableError:
         return ""
+
+
+def files_of(run: Callable[..., Any], arguments: Any) -> dict[str, str]:
+    """Return the files that a stamp is made of, by name, and their hashes."""
+    return {short_name(path): hash_file(path) for path in _sources(run, arguments).files}
+
+
+def changed_files(known: Mapping[str, str]) -> list[str]:
+    """Return those of the files that are not what they were, or not there."""
+    paths = {name: PACKAGE / name for name in sorted(known)}
+    return [
+        name
+        for name, path in paths.items()
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != known[name]
+    ]
+
+
+def _sources(run: Callable[..., Any], arguments: Any) -> Sources:
+    classes: set[type] = set()
+    cache._describe(arguments, classes)
+    found = sources(run, classes)
+    # Compiled code does not call numpy, and a library must serve all versions that are admitted.
+    found.facts.discard(("numpy", np.__version__))
+    return found

@@ -27,10 +27,9 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError, TypingError
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, models, register_model
-from numba.np.arrayobj import make_array, populate_array
 
 from maxmargin.core.cache import attach_cache
-from maxmargin.core.compile import jitable, load_compiler
+from maxmargin.core.compile import OPTIONS, jitable, load_compiler
 
 __all__ = ["Address", "EntryCompiler", "caller", "fetch", "fetched", "word_at"]
 
@@ -113,6 +112,8 @@ def _load(context: Any, builder: Any, kind: Any, base: Any, place: int) -> tuple
 def _array(
     context: Any, builder: Any, kind: Any, address: Any, shape: list[Any], strides: Any
 ) -> Any:
+    from numba.np.arrayobj import make_array, populate_array  # needed where something is compiled
+
     element = context.get_data_type(kind.dtype)
     itemsize = ir.Constant(_WORD, context.get_abi_sizeof(element))
     if strides is None:
@@ -170,6 +171,8 @@ def _store(
         builder.store(word, builder.gep(base, [ir.Constant(_WORD, k)]))
 
     if isinstance(kind, types.Array):
+        from numba.np.arrayobj import make_array
+
         array = make_array(own)(context, builder, value)
         put(builder.ptrtoint(array.data, _WORD), place)
         for k, length in enumerate(cgutils.unpack_tuple(builder, array.shape)):
@@ -319,6 +322,8 @@ def address_of(code: Any) -> int:
 
 def make_callable(function: Callable[..., Any]) -> None:
     """Let compiled code call a plain function, where nothing else has let it."""
+    if function in OPTIONS:  # to ask numba would load all that it needs for compiling
+        return
     try:
         cpu_target.typing_context.refresh()
         cpu_target.typing_context.resolve_value_type(function)

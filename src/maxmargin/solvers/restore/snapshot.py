@@ -27,13 +27,8 @@ from maxmargin.search.reference.bisecting import BisectingSearch
 from maxmargin.solvers.contract import Solver, State
 from maxmargin.solvers.cutting.one_slack import OneSlackState
 from maxmargin.solvers.restore.checked import Arrays, Fields, read_history
-from maxmargin.solvers.restore.states import (
-    ROUNDING,
-    bound,
-    checked_state,
-    proved_dual,
-    told_lengths,
-)
+from maxmargin.solvers.restore.shared import ROUNDING, bound, told_lengths
+from maxmargin.solvers.restore.states import checked_state, proved_dual
 from maxmargin.solvers.result import STATUSES, Record, relative
 
 

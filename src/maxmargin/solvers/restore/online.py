@@ -1,0 +1,37 @@
+"""States of online solvers from a file: sums and clocks, and no dual."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.contract import Solver
+from maxmargin.solvers.restore.checked import Arrays
+from maxmargin.solvers.restore.shared import (
+    vector,
+)
+
+
+def check_sgd(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    """Return the arrays of SGD, if its clock is that of this problem."""
+    found = {name: vector(problem, arrays, name) for name in ("w", "total")}
+    found["lag"] = _lag(problem, solver, arrays)
+    found["clock"] = arrays.take("clock", (4,), low=0.0)
+    t, t0, lam, area = found["clock"].tolist()
+    if lam != problem.lam or t != int(t) or t0 < 1.0 or area <= 0.0:
+        raise ValueError("array 'clock' must be the steps, the first step, lam and an area")
+    return found
+
+
+def check_perceptron(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    """Return the arrays of a perceptron."""
+    found = {"w": vector(problem, arrays, "w"), "lag": _lag(problem, solver, arrays)}
+    found["clock"] = arrays.take("clock", (1,), np.int64, 0)
+    return found
+
+
+def _lag(problem: Problem, solver: Solver, arrays: Arrays) -> np.ndarray:
+    size = problem.n_weights if cast(Any, solver).average else 0
+    return arrays.take("lag", (size,))
