@@ -61,6 +61,7 @@ class ListedRoom(NamedTuple):
     costs: Any  # (2^n_labels,)
     levels: Any  # (2, 2^n_labels) int8
     key: Any  # all that the lists depend on: example, kind of cost, its numbers, potentials
+    none: Any  # (0,) int64: no label set is banned
 
 
 @implements(workspace, ListedLabels)
@@ -76,6 +77,7 @@ def _workspace(data):
         np.zeros(2**m),
         np.zeros((2, 2**m), dtype=np.int8),
         np.full(3 + 3 * m + n_edges, np.nan),
+        np.zeros(0, dtype=np.int64),
     )
     return label_potentials(data), room
 
@@ -125,14 +127,13 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     # Not 0: a label that is not known scores -inf, and 0 * -inf is NaN.
     score_scale = max(score_scale, 1e-300)
-    none = np.zeros(0, dtype=np.int64)
     mask = best_listed(
         room.scores,
         room.costs,
         room.scores.shape[0],
         score_scale,
         cost_scale,
-        none,
+        room.none,
         0,
         room.cross,
     )
