@@ -28,6 +28,10 @@ _MACHINERY = ("core/cache.py", "core/compile.py", "core/dispatch.py", "core/eras
 _EXTERNAL = frozenset(sys.stdlib_module_names) | {"llvmlite", "numba", "numpy"}
 
 
+#: The clock by which files are dated is that much behind the clock of `time`, or less.
+TICK = 0.02
+
+
 class UntraceableError(Exception):
     """The source of something that is compiled cannot be found or trusted."""
 
@@ -75,7 +79,7 @@ def files_around(module: str, file: str) -> Iterator[str]:
 def hash_file(path: str) -> str:
     """Return the hash of a file that has not changed since this process started."""
     status = os.stat(path)
-    if status.st_mtime > STARTED:
+    if status.st_mtime > STARTED - TICK:
         raise UntraceableError(f"{path} was edited since this process started")
     return _hash_of(path, status.st_mtime_ns, status.st_size)
 
