@@ -39,6 +39,8 @@ from maxmargin.core.workers import Workers, cut, small_chunk
 #: interrupts and the clock are looked at only between two calls.
 STRIDE_WORK = 1 << 26
 STRIDE = 4096
+#: How often an oracle goes through its scratch, about.
+ROOM_WORK = 4
 
 
 #: The regulariser of a problem that is given no other.
@@ -320,16 +322,17 @@ class Problem:
 
         Estimated from the sizes of arrays alone. The work per position is the number of its scores
         times the number of its features (to compute the scores), plus the square of the number of
-        scores (to compare labels with labels).
+        scores (to compare labels with labels). Scratch is gone through a few times.
         """
         if self.calls_python:
             return 1
         if "stride" not in self._known:
             cells = max(int(self.sizes.max(initial=1)), 1)
-            scores = _n_numbers(self.desk()[:2]) / cells
+            theta, room = self.desk()[:2]
+            scores = _n_numbers(theta) / cells
             inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
             mean = max(float(self.sizes.mean()), 1.0)
-            work = mean * (scores + inputs) * scores
+            work = mean * (scores + inputs) * scores + ROOM_WORK * _n_numbers(room)
             self._known["stride"] = int(min(max(STRIDE_WORK // max(work, 1.0), 1), STRIDE))
         return self._known["stride"]
 
