@@ -44,7 +44,7 @@ def run_strides(
     the call before, so that the number of calls changes no bit of a result.
     """
     total = 0.0
-    newest, share = (None, None) if mean is None else (np.zeros_like(w), np.empty_like(w))
+    newest = None if mean is None else np.zeros_like(w)
     ends = _cut(n_visits, STRIDE) if mean is None else strides(n_visits, len(w))
     for first, last in pairwise(ends):
         part = 0.0
@@ -52,7 +52,7 @@ def run_strides(
             part = call(start, end, part)
         total += part
         if newest is not None:
-            newest += np.multiply((last - first) / n_visits, w, out=share)
+            newest += (last - first) / n_visits * w
     if mean is None or newest is None or len(mean) == 0:
         return total, newest
     return total, mean + SHARE * (newest - mean)
