@@ -24,7 +24,7 @@ from maxmargin.solvers import (
     Perceptron,
     run,
 )
-from maxmargin.structures import chain_data, chain_layout
+from maxmargin.structures import chain_data, chain_layout, labels_data
 from maxmargin.surrogates import MarginRescaling
 from tests.helpers import tiny_multiclass
 
@@ -143,7 +143,15 @@ def test_calls_are_short_where_sequences_are_long():
         cost = Hamming().tabulate("positions", np.arange(40), np.diff(offsets))
         return Problem(data, cost, MarginRescaling().compiled(), n, 0.1, search=DIRECT).stride
 
-    assert stride(20) >= 3 * stride(200) >= 3 and stride(2000) == 1 < stride(20)
+    assert 2 * stride(20) >= 10 * stride(200) >= 10 and stride(2000) == 1 < stride(20)
+
+
+def test_a_list_of_all_outputs_does_not_make_calls_shorter_than_its_length_does():
+    Y = np.zeros((300, 14), dtype=int)
+    data = labels_data(np.zeros((300, 5)), Y, [(0, 1)], inference="listed")
+    cost = Hamming().tabulate("switches", np.arange(14), np.full((300, 2), 7))
+    problem = Problem(data, cost, MarginRescaling().compiled(), 300, 0.1, search=DIRECT)
+    assert 20 <= problem.stride <= 1000
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -39,8 +39,9 @@ from maxmargin.core.workers import Workers, cut, small_chunk
 #: interrupts and the clock are looked at only between two calls.
 STRIDE_WORK = 1 << 26
 STRIDE = 4096
-#: How often an oracle goes through its scratch, about.
-ROOM_WORK = 4
+#: How much scratch there is for each potential, where it is no list, and how often an oracle goes
+#: through lists, about.
+FEW = 4
 
 
 #: The regulariser of a problem that is given no other.
@@ -322,17 +323,20 @@ class Problem:
 
         Estimated from the sizes of arrays alone. The work per position is the number of its scores
         times the number of its features (to compute the scores), plus the square of the number of
-        scores (to compare labels with labels). Scratch is gone through a few times.
+        scores (to compare labels with labels). Scratch counts as scores up to a few times the
+        potentials; what is beyond that are lists, such as one of all outputs, which are gone
+        through a few times.
         """
         if self.calls_python:
             return 1
         if "stride" not in self._known:
             cells = max(int(self.sizes.max(initial=1)), 1)
-            theta, room = self.desk()[:2]
-            scores = _n_numbers(theta) / cells
+            n_scores, n_scratch = map(_n_numbers, self.desk()[:2])
+            n_listed = max(n_scratch - FEW * n_scores, 0)
+            scores = (n_scores + n_scratch - n_listed) / cells
             inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
             mean = max(float(self.sizes.mean()), 1.0)
-            work = mean * (scores + inputs) * scores + ROOM_WORK * _n_numbers(room)
+            work = mean * (scores + inputs) * scores + FEW * n_listed
             self._known["stride"] = int(min(max(STRIDE_WORK // max(work, 1.0), 1), STRIDE))
         return self._known["stride"]
 
