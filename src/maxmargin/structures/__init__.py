@@ -17,6 +17,7 @@ from maxmargin.structures.labels import independent_profile as _independent  # n
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
 from maxmargin.structures.labels import parts as _label_parts  # noqa: F401
+from maxmargin.structures.labels import program_oracles as _programs  # noqa: F401
 from maxmargin.structures.labels import relaxed as _relaxed  # noqa: F401
 from maxmargin.structures.labels import tree as _tree  # noqa: F401
 from maxmargin.structures.labels.build import labels_data, learnt_tree

@@ -9,7 +9,6 @@ and meanings, so what does not depend on inference is written once, for a family
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,21 +132,6 @@ INFERENCES: dict[str, type] = {
     "pairwise": PairwiseLabels,
     "relaxed": RelaxedLabels,
 }
-
-
-def implements_each(
-    function: Callable, kinds: tuple[type, ...], *costs: type
-) -> Callable[[Callable], Callable]:
-    """Register the decorated function for several types, with each of these costs if any."""
-
-    def register(implementation: Callable) -> Callable:
-        for kind in kinds:
-            for cost in costs or (None,):
-                pair = (kind,) if cost is None else (kind, cost)
-                implements(function, *pair)(implementation)
-        return implementation
-
-    return register
 
 
 def check_label_sets(Y: Any, n_rows: int) -> np.ndarray:

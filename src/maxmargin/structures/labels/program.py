@@ -1,7 +1,7 @@
 """Label sets by HiGHS: integer programmes, or linear ones for the relaxation. Runs as Python.
 
-They are the reference for the compiled kinds of label sets. Beyond 16 labels they alone have the
-oracle `constrained`. With a time limit an oracle may miss the best output, but returns a bound.
+They are the reference for the compiled kinds of label sets. Their oracles are in
+program_oracles.py.
 """
 
 from __future__ import annotations
@@ -15,15 +15,10 @@ from maxmargin.core.contract import (
     add_difference,
     add_parts,
     are_outputs,
-    capabilities,
-    constrained,
+    belongs,
     difference_potentials,
     implements,
-    k_best,
-    k_best_room,
     margin_error,
-    maximize,
-    maximize_bounded,
     mix,
     n_weights,
     output_cost,
@@ -43,11 +38,9 @@ from maxmargin.core.contract import (
 from maxmargin.costs.tables import SwitchCost, WholeCost
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.programs.labels import LabelProgram, ProgramAnswer
-from maxmargin.structures.labels.costs import scales_with_ties
 from maxmargin.structures.labels.data import (
     are_sets,
     check_label_sets,
-    implements_each,
     label_lengths,
     label_potentials,
 )
@@ -63,16 +56,12 @@ from maxmargin.structures.labels.relaxed import (
     write_point,
 )
 
-#: `constrained` asks for slopes > low, but a linear programme knows only >=, and the truth has the
-#: slope 0. So the relaxation is asked for at least this slope. An output below it is worth at most
-#: LEAST_SLOPE * (1 + h)^2.
-LEAST_SLOPE = 1e-7
 
-#: If HiGHS finds a label set that meets a bound only up to rounding, `constrained` bans it and asks
-#: again. After this many bans it raises an error.
-MOST_BANS = 100
+class LabelPrograms:
+    """Family of the label sets whose best output a programme finds."""
 
 
+@belongs(LabelPrograms)
 class ProgramLabels:
     """Label sets with any edges, the best of them by an integer programme.
 
@@ -135,6 +124,7 @@ class ProgramLabels:
         return self.program.solve(known, pair, time_limit=self.time_limit, **options)
 
 
+@belongs(LabelPrograms)
 class RelaxedProgramLabels(ProgramLabels):
     """Label sets with any edges, relaxed to the local polytope, by a linear programme.
 
@@ -159,13 +149,10 @@ class Part(NamedTuple):
     edge: np.ndarray  # (n_edges,)
 
 
-BOTH = (ProgramLabels, RelaxedProgramLabels)
-
-
 # -- the structure -------------------------------------------------------------------------------
 
 
-@implements_each(n_weights, BOTH)
+@implements(n_weights, LabelPrograms)
 def _n_weights(data):
     """Return the length of w: the weights of labels, their biases, and the weights of edges."""
     return (data.n_columns + data.has_bias) * data.n_labels + len(data.graph.edges)
@@ -201,13 +188,13 @@ def _truths(data):
     return data.labels.reshape(-1)
 
 
-@implements_each(true_parts, BOTH)
+@implements(true_parts, LabelPrograms)
 def _true_parts(data):
     """Return the true states of all labels, for costs that price switches."""
     return switches(data.labels)
 
 
-@implements_each(score_lengths, BOTH)
+@implements(score_lengths, LabelPrograms)
 def _score_lengths(data):
     """Bound phi by the row of the example: see `label_lengths`."""
     squares = data.X.multiply(data.X) if sp.issparse(data.X) else np.square(data.X)
@@ -216,7 +203,7 @@ def _score_lengths(data):
     return label_lengths(data, lengths, np.full(len(lengths), float(data.n_columns)))
 
 
-@implements_each(workspace, BOTH)
+@implements(workspace, LabelPrograms)
 def _workspace(data):
     """Return theta; HiGHS has its own room."""
     return label_potentials(data), ()
@@ -229,7 +216,7 @@ def _weights(data, w):
     return w[:n_unary].reshape(n_rows, data.n_labels), w[n_unary:]
 
 
-@implements_each(potentials, BOTH)
+@implements(potentials, LabelPrograms)
 def _potentials(data, i, w, scale, theta):
     """Fill theta with the scores of labels and edges."""
     W, pair = _weights(data, w)
@@ -245,7 +232,7 @@ def _difference(data, i, outputs, at):
     return truth.node - part.node, truth.edge - part.edge
 
 
-@implements_each(parts, BOTH)
+@implements(parts, LabelPrograms)
 def _parts(data, i, outputs, at, scale, mu):
     """Add the labels and edges of the output."""
     part = data.part(i, outputs, at)
@@ -253,20 +240,20 @@ def _parts(data, i, outputs, at, scale, mu):
     mu.pair[:] += scale * part.edge
 
 
-@implements_each(add_parts, BOTH)
+@implements(add_parts, LabelPrograms)
 def _add_parts(data, i, mu, scale, w):
     """Add the joint features of mu."""
     _add_features(data, i, mu.unary[0], mu.pair, scale, w)
 
 
-@implements_each(margin_error, BOTH)
+@implements(margin_error, LabelPrograms)
 def _margin_error(data, i, theta, outputs, at):
     """Return the score of the output less that of the truth."""
     node, edge = _difference(data, i, outputs, at)
     return -float(theta.unary[0] @ node + theta.pair @ edge)
 
 
-@implements_each(add_difference, BOTH)
+@implements(add_difference, LabelPrograms)
 def _add_difference(data, i, outputs, at, scale, w):
     """Add the joint features of the truth less those of the output."""
     _add_features(data, i, *_difference(data, i, outputs, at), scale, w)
@@ -285,7 +272,7 @@ def _add_features(data, i, node, edge, scale, w):
     pair += scale * edge
 
 
-@implements_each(difference_potentials, BOTH)
+@implements(difference_potentials, LabelPrograms)
 def _difference_potentials(data, i, outputs, at, spare, theta):
     """Score labels and edges at Psi_i(y): |x|^2 times what truth and output differ by."""
     node, edge = _difference(data, i, outputs, at)
@@ -304,14 +291,14 @@ def _of_truth(data, table, i):
     return np.where(truth >= 0, table[np.arange(data.n_labels), np.maximum(truth, 0)], 0.0)
 
 
-@implements_each(output_cost, BOTH, SwitchCost)
+@implements(output_cost, LabelPrograms, SwitchCost)
 def _output_cost(data, cost, i, outputs, at):
     """Return the prices of wrong labels, each times how wrong it is, and the cost of the truth."""
     node, _ = _difference(data, i, outputs, at)
     return float(cost.base[i] + cost.scale[i] * (_of_truth(data, cost.price, i) @ np.abs(node)))
 
 
-@implements_each(shift, BOTH, SwitchCost)
+@implements(shift, LabelPrograms, SwitchCost)
 def _shift(data, cost, i, outputs, at):
     """Return the shifts of wrong labels, each times how wrong it is."""
     if len(cost.shift) == 0:
@@ -327,147 +314,10 @@ def _output_cost_whole(data, cost, i, outputs, at):
     return 0.0 if is_right else float(cost.price[i])
 
 
-def _gains(data, cost, i):
+def gains(data: Any, cost: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
     """Return what each label adds to `shift` and to the cost when it is switched on."""
     sign = np.where(data.labels[i] == 1, -1.0, 1.0)
     price = cost.scale[i] * _of_truth(data, cost.price, i) * sign
     if len(cost.shift) == 0:
         return np.zeros(data.n_labels), price
     return cost.scale[i] * _of_truth(data, cost.shift, i) * sign, price
-
-
-# -- oracles -------------------------------------------------------------------------------------
-
-
-def _answer(data, cost, i, theta, score_scale, cost_scale, banned=()):
-    """Solve the programme of `maximize`, without the label sets in ``banned``."""
-    score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    added, price = _gains(data, cost, i)
-    unary = score_scale * (theta.unary[0] + added) + cost_scale * price
-    pair = score_scale * theta.pair
-    answer = data.solve(i, unary, pair, banned=banned)
-    # HiGHS may have no bound when its time is over. The sum of all positive weights is one.
-    most = float(np.maximum(unary, 0.0).sum() + np.maximum(pair, 0.0).sum())
-    return answer._replace(bound=min(answer.bound, most))
-
-
-@implements_each(maximize_bounded, BOTH, SwitchCost)
-def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Write what HiGHS found; return the bound that it proved."""
-    answer = _answer(data, cost, i, theta, score_scale, cost_scale)
-    if np.isfinite(answer.value):
-        part, excess = Part(answer.node, answer.edge), answer.bound - answer.value
-    else:  # HiGHS found no output in its time: take the truth
-        part = data.true_part(i)
-        added, price = _gains(data, cost, i)
-        unary = score_scale * (theta.unary[0] + added) + cost_scale * price
-        value = unary @ part.node + score_scale * (theta.pair @ part.edge)
-        excess = answer.bound - float(value)
-    data.write(i, part, outputs, at)
-    h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
-    g = output_cost(data, cost, i, outputs, at)
-    return score_scale * h + cost_scale * g + max(excess, 0.0)
-
-
-@implements_each(maximize, BOTH, SwitchCost)
-def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Write what HiGHS found."""
-    _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
-
-
-@implements(maximize_bounded, ProgramLabels, WholeCost)
-def _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Compare the best label set other than the truth with the truth, whose value is 0."""
-    truth = data.true_part(i)
-    price = cost_scale * float(cost.price[i])
-    data.write(i, truth, outputs, at)
-    if not (data.labels[i] >= 0).any():
-        return 0.0
-    answer = data.solve(i, theta.unary[0], theta.pair, banned=[truth.node])
-    own = float(theta.unary[0] @ truth.node + theta.pair @ truth.edge)
-    if np.isfinite(answer.value) and score_scale * (answer.value - own) + price >= 0.0:
-        data.write(i, Part(answer.node, answer.edge), outputs, at)
-    return max(0.0, score_scale * (answer.bound - own) + price)
-
-
-@implements(maximize, ProgramLabels, WholeCost)
-def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Write what `_maximize_bounded_whole` finds."""
-    _maximize_bounded_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
-
-
-@implements_each(capabilities, BOTH)
-def _capabilities(data, cost):
-    """Name what the oracles offer, which is less where there is a time limit."""
-    named = capabilities.__wrapped__(data, cost)
-    # A programme that is stopped by its time limit may miss a better output, or find none although
-    # there is one. Only `maximize_bounded` can report that.
-    return named if data.time_limit is None else named - {"k_best", "constrained"}
-
-
-@implements(k_best_room, ProgramLabels)
-def _k_best_room(data, cost, k):
-    """Return nothing to work in."""
-    return np.zeros(0)
-
-
-@implements_each(k_best, (ProgramLabels,), SwitchCost)
-def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
-    """Solve k programmes, each without the label sets that were found before."""
-    found = []
-    for rank in range(k):
-        answer = _answer(data, cost, i, theta, score_scale, cost_scale, found)
-        if not np.isfinite(answer.value):
-            return rank
-        found.append(answer.node)
-        part = Part(answer.node, answer.edge)
-        data.write(i, part, outputs, at + rank * data.n_labels)
-    return k
-
-
-@implements_each(constrained, BOTH, SwitchCost)
-def _constrained(
-    data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
-):
-    """Solve a programme with the bounds of the slope as linear constraints."""
-    # For a point of the polytope: h = its score - base, and g = price . node + start.
-    added, price = _gains(data, cost, i)
-    score = theta.unary[0] + added
-    truth = data.true_part(i)
-    base = float(score @ truth.node + theta.pair @ truth.edge)
-    start = float(cost.base[i]) - float(price @ truth.node)
-    # The relaxation has points exactly on the bounds, with which a search would never get on: its
-    # angle would not shrink. So the bounds 1 + h > 0 and slope > 0 are moved by edge_off.
-    edge_off = 0.0 if data.is_integral else LEAST_SLOPE
-    rows = [(score, theta.pair, base - 1.0 + edge_off, np.inf)]
-    least = max(low, edge_off)
-    for slope, is_low in ((least, True), (high, False)):
-        if np.isfinite(slope):  # g >= slope (1 + h), or <=
-            edge = slope * (1.0 - base) - start
-            bounds = (edge, np.inf) if is_low else (-np.inf, edge)
-            rows.append((price - slope * score, -slope * theta.pair, *bounds))
-    weights = (score + tilt * price, theta.pair) if tilt < np.inf else (price, 0.0 * theta.pair)
-    # A programme knows only <=, not <. If an integer programme finds a label set that lies on a
-    # strict bound, the label set is banned and the programme is solved again.
-    size = output_size(data, i)
-    bans = []
-    if data.is_integral:
-        bans = [data.part(i, banned, b * size).node for b in range(n_banned)]
-    for _ in range(MOST_BANS):
-        answer = data.solve(i, *weights, rows=rows, banned=bans)
-        if not np.isfinite(answer.value):
-            return False
-        part = Part(answer.node, answer.edge)
-        data.write(i, part, outputs, at)
-        if not data.is_integral:
-            return True
-        h = margin_error(data, i, theta, outputs, at) + shift(data, cost, i, outputs, at)
-        if 1.0 + h > 0.0:
-            slope = output_cost(data, cost, i, outputs, at) / (1.0 + h)
-            if slope > low and (slope < high or (is_closed and slope == high)):
-                return True
-        bans.append(part.node)
-    raise RuntimeError(
-        f"More than {MOST_BANS} label sets of example {i} lie on the bounds of one angle: the "
-        "angular search cannot tell them apart by programmes. Choose search='hull'."
-    )
