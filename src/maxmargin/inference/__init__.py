@@ -8,6 +8,7 @@ functions of the same subject that validate what they are given.
 from __future__ import annotations
 
 from maxmargin.inference.answer import Answer, CostProfile, Exactness, Marginals
+from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.labels.constraints import LabelConstraints
 
-__all__ = ["Answer", "CostProfile", "Exactness", "LabelConstraints", "Marginals"]
+__all__ = ["Answer", "CostProfile", "Exactness", "FactorGraph", "LabelConstraints", "Marginals"]

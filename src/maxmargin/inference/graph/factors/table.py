@@ -1,0 +1,118 @@
+"""Dense tables: one number per labelling of the members."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxmargin.core.compile import jitable
+from maxmargin.inference._checks import check_potential
+from maxmargin.inference.graph.factors.base import Factor, check_nodes
+from maxmargin.inference.graph.shape import DENSE
+
+KIND = DENSE
+
+
+class Table(Factor):
+    """A dense table of scores, with one axis per node.
+
+    Parameters
+    ----------
+    nodes : sequence of int
+    values : array-like with one axis per node
+        Finite numbers, or -inf where forbidden.
+
+    Examples
+    --------
+    >>> from maxmargin.inference.graph.factors import Table
+    >>> table = Table((0, 2), [[1.0, 0.0], [0.0, 2.0]])
+    >>> table.value((1, 1))
+    2.0
+    """
+
+    def __init__(self, nodes: Sequence[int], values: Any) -> None:
+        self.nodes = check_nodes("Table", nodes)
+        self.values = check_potential("values of a Table", values, len(self.nodes))
+
+    def check(self, n_labels: Sequence[int]) -> None:
+        """Refuse a table whose shape is not that of the labels of its nodes."""
+        if self.values.shape != tuple(n_labels):
+            raise ValueError(
+                f"the table of the nodes {self.nodes} has the shape {self.values.shape}; expected "
+                f"{tuple(n_labels)}, the numbers of labels of these nodes."
+            )
+
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """Return the table, flat."""
+        return self.values.reshape(-1)
+
+    def value(self, labels: Sequence[int]) -> float:
+        """Return the entry of these labels."""
+        return float(self.values[tuple(labels)])
+
+
+@jitable
+def message(shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out: Any) -> None:
+    """Fill out with the best of each row, for the axis of `slot`; see base.py."""
+    first, last = shape.member_at[factor], shape.member_at[factor + 1]
+    table = shape.table_at[factor]
+    own = shape.message_at[slot]
+    n_own = shape.message_at[slot + 1] - own
+    if last - first == 1:
+        for x in range(n_own):
+            out[x] = tables[table + x]
+        return
+    if last - first == 2:
+        other = first + last - 1 - slot
+        at = shape.message_at[other]
+        n_other = shape.message_at[other + 1] - at
+        if slot == first:
+            for x in range(n_own):
+                best = -np.inf
+                row = table + x * n_other
+                for y in range(n_other):
+                    value = tables[row + y] + incoming[at + y]
+                    best = value if value > best else best
+                out[x] = best
+        else:
+            for x in range(n_own):
+                out[x] = -np.inf
+            for y in range(n_other):
+                row = table + y * n_own
+                added = incoming[at + y]
+                for x in range(n_own):
+                    value = tables[row + x] + added
+                    out[x] = value if value > out[x] else out[x]
+        return
+    _message_of_many(shape, tables, factor, slot, incoming, out)
+
+
+@jitable
+def _message_of_many(
+    shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out: Any
+) -> None:
+    """Do as `message`, for tables of three axes and more: all cells in turn."""
+    first, last = shape.member_at[factor], shape.member_at[factor + 1]
+    table = shape.table_at[factor]
+    n_cells = 1
+    for s in range(first, last):
+        n_cells *= shape.message_at[s + 1] - shape.message_at[s]
+    n_own = shape.message_at[slot + 1] - shape.message_at[slot]
+    for x in range(n_own):
+        out[x] = -np.inf
+    for cell in range(n_cells):
+        value = tables[table + cell]
+        rest = cell
+        x = 0
+        for s in range(last - 1, first - 1, -1):
+            size = shape.message_at[s + 1] - shape.message_at[s]
+            label = rest % size
+            rest //= size
+            if s == slot:
+                x = label
+            else:
+                value += incoming[shape.message_at[s] + label]
+        out[x] = value if value > out[x] else out[x]
