@@ -28,6 +28,7 @@ from maxmargin.core.contract import (
     potentials,
     truths,
 )
+from maxmargin.core.dispatch import implementation, second_types
 from maxmargin.core.erase import Pass, entries_of
 from maxmargin.core.erase.anything import AnyCost, AnyData, AnyTheta
 from maxmargin.core.erase.entries import ENTRIES, Entry, OracleEntry, pass_entry
@@ -203,14 +204,31 @@ def test_what_an_oracle_raises_comes_out_as_itself(mode):
 
 
 def test_nothing_outlives_its_problem():
+    gc.disable()  # there are no cycles: a second fit must not find the data of the first in memory
+    try:
+        problem = grades(Distance(np.ones(5)), "erased")
+        w = solved(problem).w
+        problem.losses(w)
+        refs = [weakref.ref(each) for each in (problem, problem.view.data.X, problem.desk().y)]
+        refs.append(weakref.ref(problem._boundary))
+        del problem
+        assert [ref() for ref in refs] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_a_pass_outlives_its_problem():
     problem = grades(Distance(np.ones(5)), "erased")
-    w = solved(problem).w
-    problem.losses(w)
-    refs = [weakref.ref(each) for each in (problem, problem.view.data.X, problem.desk().y)]
-    refs.append(weakref.ref(problem._boundary))
+    w, view, desk = np.ones(problem.n_weights), problem.view, problem.desk()
+    expected, _ = problem.losses(w)
+    evaluate_all = problem.bind(evaluate)
+    boundary = weakref.ref(problem._boundary)
     del problem
     gc.collect()
-    assert [ref() for ref in refs] == [None] * 4
+    assert boundary() is not None  # the pass keeps what its addresses lead to
+    losses, bounds = np.zeros((2, 5))
+    evaluate_all(view, 0, 5, w, desk, losses, bounds)
+    assert np.array_equal(losses, expected)
 
 
 def test_many_problems_leave_nothing_behind():
@@ -236,7 +254,7 @@ def test_a_problem_is_pickled_without_its_addresses():
     w = np.arange(float(problem.n_weights))
     expected = problem.losses(w)[0]
     there = pickle.loads(pickle.dumps(problem))
-    assert there._boundary is None and there.mode == "erased"
+    assert there._boundary is None and not there._passes and there.mode == "erased"
     assert np.array_equal(there.losses(w)[0], expected)
 
 
@@ -294,16 +312,15 @@ class Refusing(ProgramLabels):
         return super().solve(i, unary, pair, **options)
 
 
-for _function in (potentials, margin_error, output_size, output_sizes, truths):
-    implements(_function, Refusing)(_function.implementations[ProgramLabels,])
 for _function in (
+    potentials, margin_error, output_size, output_sizes, truths,
     contract.n_weights, contract.workspace, contract.add_difference,
     contract.difference_potentials, contract.score_lengths, contract.true_parts,
 ):  # fmt: skip
-    implements(_function, Refusing)(_function.implementations[ProgramLabels,])
+    implements(_function, Refusing)(implementation(_function, ProgramLabels))
 for _function in (maximize, contract.maximize_bounded, output_cost, contract.shift):
-    for _kinds in [each for each in _function.implementations if each[0] is ProgramLabels]:
-        implements(_function, Refusing, _kinds[1])(_function.implementations[_kinds])
+    for _kind in second_types(_function, ProgramLabels):
+        implements(_function, Refusing, _kind)(implementation(_function, ProgramLabels, _kind))
 
 
 def test_a_structure_in_python_is_called_back():
