@@ -118,7 +118,8 @@ def main() -> None:
     options = parser.parse_args()
     only = [part for part in options.only.split(",") if part]
     names = [name for name in FITS if not only or any(part in name for part in only)]
-    heading = _heading(options.old, options.turns) if options.write else ""
+    under = shlex.split(options.under)
+    heading = _heading(options.old, options.turns, under) if options.write else ""
     rows = {}
     with tempfile.TemporaryDirectory() as folder:
         old = Path(folder) / "old"
@@ -126,7 +127,7 @@ def main() -> None:
         subprocess.run([*git, "add", "--detach", str(old), options.old], check=True)
         try:
             for name in names:
-                rows[name] = compare(old, name, options.turns, shlex.split(options.under))
+                rows[name] = compare(old, name, options.turns, under)
                 sys.stderr.write(rows[name] + "\n")
         finally:
             subprocess.run([*git, "remove", "--force", str(old)], check=True)
@@ -137,18 +138,20 @@ def main() -> None:
         _PAGE.write_text(heading + "\n".join(lines) + "\n")
 
 
-def _heading(old: str, turns: int) -> str:
-    """Return the head of the page, which names the code that is measured."""
+def _heading(old: str, turns: int, under: list[str]) -> str:
+    """Return the head of the page, which names the code that is measured, and how it is."""
     git = ["git", "-C", str(ROOT)]
     if subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src"], check=False).returncode:
         raise SystemExit("--write keeps figures of committed code only: src has changes.")
     found = subprocess.run(
         [*git, "rev-parse", "--short", "HEAD:src"], check=True, capture_output=True, text=True
     )
+    alone = f" --under '{' '.join([Path(under[0]).name, *under[1:]])}'" if under else ""
+    command = f"python benchmarks/before_after.py {old} --turns {turns}{alone} --write"
+    code = f"all rows are of the tree {found.stdout.strip()} of src"
     return (
         f"# Before ({old}) and after\n\n"
-        f"`python benchmarks/before_after.py {old} --turns {turns} --write`; the tree of src is "
-        f"{found.stdout.strip()}.\n\n"
+        f"`{command}`, in one call or, with `--only`, in several; {code}.\n\n"
     )
 
 
