@@ -28,6 +28,7 @@ from maxmargin.core.contract import (
     potentials,
     truths,
 )
+from maxmargin.core.dispatch import implementation, second_types
 from maxmargin.core.erase import Pass, entries_of
 from maxmargin.core.erase.anything import AnyCost, AnyData, AnyTheta
 from maxmargin.core.erase.entries import ENTRIES, Entry, OracleEntry, pass_entry
@@ -294,16 +295,15 @@ class Refusing(ProgramLabels):
         return super().solve(i, unary, pair, **options)
 
 
-for _function in (potentials, margin_error, output_size, output_sizes, truths):
-    implements(_function, Refusing)(_function.implementations[ProgramLabels,])
 for _function in (
+    potentials, margin_error, output_size, output_sizes, truths,
     contract.n_weights, contract.workspace, contract.add_difference,
     contract.difference_potentials, contract.score_lengths, contract.true_parts,
 ):  # fmt: skip
-    implements(_function, Refusing)(_function.implementations[ProgramLabels,])
+    implements(_function, Refusing)(implementation(_function, ProgramLabels))
 for _function in (maximize, contract.maximize_bounded, output_cost, contract.shift):
-    for _kinds in [each for each in _function.implementations if each[0] is ProgramLabels]:
-        implements(_function, Refusing, _kinds[1])(_function.implementations[_kinds])
+    for _kind in second_types(_function, ProgramLabels):
+        implements(_function, Refusing, _kind)(implementation(_function, ProgramLabels, _kind))
 
 
 def test_a_structure_in_python_is_called_back():
