@@ -28,14 +28,17 @@ FIRST = (
 #: At the end, the very last first.
 LAST = (
     "tests/recipes/",
-    "tests/core/",
+    "tests/core/test_cache.py",
+    "tests/core/test_ahead.py",
+    "tests/core/test_sources.py",
+    "tests/inference/test_boundscheck.py",
     "tests/test_",
     "tests/io/",
-    "tests/inputs/",
     "tests/tags/",
     "tests/datasets/",
     "tests/metrics/",
-    "tests/inference/",
+    "tests/persistence/",
+    "tests/plots/",
     "tests/cli/",
 )
 
