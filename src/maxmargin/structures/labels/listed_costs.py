@@ -29,7 +29,9 @@ def _list_costs(cost, data, i, room):
         prices[j] = cost.scale[i] * cost.price[j, truth] if truth >= 0 else 0.0
     all_costs(prices, data.labels[i], room.costs)
     if cost.base[i] != 0.0:
-        room.costs[:] += cost.base[i]
+        # A loop: numba would compile the error of arrays that do not fit, and take 2 s for that.
+        for mask in range(room.costs.shape[0]):
+            room.costs[mask] += cost.base[i]
     for j in range(cost.shift.shape[0]):
         if data.labels[i, j] >= 0:
             room.augmented[j] += label_gains(cost, i, j, data.labels[i, j])[0]
