@@ -15,6 +15,7 @@ functions that numba says it compiles.
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import os
 import sys
@@ -258,7 +259,7 @@ class _Walk:
 
     def file(self, file: str, module: str) -> None:
         """Add a file; of a package that is not ours, all its loaded modules as well."""
-        path = os.path.realpath(file)
+        path = _real_path(file)
         if path in self.found.files:
             return
         self.found.files.add(path)
@@ -293,6 +294,11 @@ class Compiled:
     def beside(self, found: Sources) -> list[str]:
         """Return the files of what was compiled though the walk has not found it."""
         return [file for file in self.last if os.path.realpath(file) not in found.files]
+
+
+@functools.cache
+def _real_path(file: str) -> str:
+    return os.path.realpath(file)
 
 
 def _label(value: Any) -> str:
