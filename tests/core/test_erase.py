@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.core import contract
 from maxmargin.core.contract import (
+    belongs,
     implements,
     margin_error,
     maximize,
@@ -36,14 +37,16 @@ from maxmargin.core.erase.uses import used_entries
 from maxmargin.core.erase.words import Packed
 from maxmargin.core.modes import choose_mode
 from maxmargin.core.problem import Problem, evaluate
+from maxmargin.features import Dense
 from maxmargin.search.direct import Direct
 from maxmargin.search.hull.rooms import HullThenProfile
 from maxmargin.solvers import BlockFrankWolfe, run
 from maxmargin.solvers.blocks.visits import visit_blocks
 from maxmargin.structures import ProgramLabels
+from maxmargin.structures.labels.program import LabelPrograms
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing import tiny_problem
-from tests.grades import Distance, Grades, GradesData
+from tests.grades import Distance, Grades, GradesData, GradesPotentials
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="nothing is erased where nothing is compiled"
@@ -96,8 +99,54 @@ def test_an_entry_has_one_name_for_one_type():
         for each in (view, again)
     ]
     assert symbols[0] == symbols[1] and len(set(symbols[0])) == len(symbols[0])
-    sparse = tiny_problem("chain", features="csr").view
-    assert not set(symbols[0]) & {e.symbol(k) for e, k in entries_of(sparse.data, sparse.cost)}
+
+
+def test_only_what_reads_features_is_compiled_for_each_type_of_features():
+    def symbols(features):
+        view = tiny_problem("chain", features=features).view
+        found = entries_of(view.data, view.cost)
+        return {entry.function.__name__: entry.symbol(kinds) for entry, kinds in found}
+
+    dense, sparse = symbols("dense"), symbols("csr")
+    assert {name for name in dense if dense[name] != sparse[name]} == {
+        "potentials",
+        "add_difference",
+        "difference_potentials",
+        "add_parts",
+    }
+
+
+class Seen(NamedTuple):
+    """A user's structure, whose oracle reads what ours do not."""
+
+    features: Any
+
+
+@implements(output_sizes, Seen)
+def _output_sizes(data):
+    return np.ones(1, dtype=np.int64)
+
+
+@implements(truths, Seen)
+def _truths(data):
+    return np.zeros(1, dtype=np.int32)
+
+
+@implements(contract.workspace, Seen)
+def _workspace(data):
+    return GradesPotentials(np.zeros(1)), GradesPotentials(np.zeros(1))
+
+
+@implements(maximize, Seen, Distance)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    outputs[at] = contract.row_product(data.features, i, i) > 1.0
+
+
+def test_a_user_s_oracle_may_read_features():
+    found = entries_of(Seen(Dense(np.eye(1))), Distance(np.ones(1)))
+    ((entry, kinds),) = [each for each in found if each[0].function is maximize]
+    assert "Dense" in str(kinds)
+    assert entry.address(kinds) != 0
 
 
 def test_a_declaration_with_an_argument_of_no_known_kind_is_refused():
@@ -303,6 +352,7 @@ def test_the_mode_and_its_reason_are_told(monkeypatch):
 # -- callbacks -----------------------------------------------------------------------------------
 
 
+@belongs(LabelPrograms)
 class Refusing(ProgramLabels):
     """Label sets by HiGHS whose oracle fails for one example."""
 
