@@ -29,8 +29,8 @@ def junction_marginals(shape, unary, tables, tree, temperature, room, node, fact
     temperature : float, positive and finite
     room : JunctionRoom with three arrays of messages
     node : float64 array laid out as `unary`: p(x_v = k)
-    factor : float64 array laid out as `tables`: p(x_f) in the place of the table of f. Where factors
-        share a table it receives the sum of theirs
+    factor : float64 array laid out as `tables`: p(x_f) in the place of the table of f, or
+        the sum of those of all factors that share it
 
     If every labelling is forbidden the marginals are zeros and log Z is -inf.
     """

@@ -7,6 +7,7 @@ ties go to the one with the fewest neighbours, then to the lowest. Its neighbour
 from __future__ import annotations
 
 import heapq
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ def neighbours(shape: Shape) -> list[set[int]]:
     """Return the nodes that share a factor with each node."""
     found: list[set[int]] = [set() for _ in range(len(shape.n_labels))]
     starts, members = shape.member_at.tolist(), shape.members.tolist()
-    for first, last in zip(starts, starts[1:], strict=False):
+    for first, last in itertools.pairwise(starts):
         nodes = members[first:last]
         for v in nodes:
             found[v].update(nodes)
