@@ -129,7 +129,8 @@ def _laid_out(shape: Shape, elimination: Any) -> JunctionTree:
     for i, nodes in enumerate(separators):
         if nodes:
             sources[above[i]].append((MESSAGE, i, nodes))
-    lengths, kinds, numbers, strides, stride_lengths = [], [], [], [], []
+    lengths, kinds, numbers, stride_lengths = [], [], [], []
+    strides: list[int] = []
     for i, v in enumerate(order):
         axes = [*separators[i], v]
         lengths.append(len(sources[i]))
