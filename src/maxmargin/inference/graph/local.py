@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference.graph.score import labelling_score, table_value
+from maxmargin.inference.graph.factors.switch import factor_value
+from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.shape import DENSE, Shape
 
 __all__ = ["LocalRoom", "local_room", "polish"]
@@ -111,7 +112,7 @@ def node_scores(shape, unary, tables, v, labels, room):
                 value = tables[cell + x * step]
             else:
                 labels[v] = x
-                value = table_value(shape, tables, factor, labels)
+                value = factor_value(shape, tables, factor, labels)
             if value == -np.inf:
                 n_broken[x] += 1
             else:

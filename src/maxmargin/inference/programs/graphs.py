@@ -21,8 +21,8 @@ from scipy import sparse
 from maxmargin.inference.graph.bound import message_bound
 from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.shape import Shape
+from maxmargin.inference.programs.highs import OPTIONS, is_feasible, run, scaled
 from maxmargin.inference.programs.hulls import hulls
-from maxmargin.inference.programs.labels import _OPTIONS, _STATUS, _is_feasible, _scaled
 
 __all__ = ["GraphPoint", "GraphProgram"]
 
@@ -34,9 +34,9 @@ class GraphPoint(NamedTuple):
 
     Attributes
     ----------
-    unary, tables : float64 arrays, as those of the graph, or None if nothing was found
+    unary, tables : float64 arrays, as those of the graph, or None
         mu: how much each cell is used. A table that several factors share has the sum of their
-        uses. If integral, they are 0 and 1 (and such sums).
+        uses. None if nothing was found, or if the programme is integral.
     labels : int32 array of shape (n,), or None
         The labelling, if the programme is integral and found one.
     value : float
@@ -126,17 +126,15 @@ class GraphProgram:
             none = np.zeros(0)
             return GraphPoint(none, tables * 0.0, np.zeros(0, dtype=np.int32), 0.0, 0.0, "optimal")
         prices = self._prices(unary, tables)
-        scaled, factor = _scaled(np.where(np.isneginf(prices), 0.0, prices))
+        costs, factor = scaled(np.where(np.isneginf(prices), 0.0, prices))
         highs, columns = self._highs, np.arange(len(prices), dtype=np.int32)
-        highs.changeColsCost(len(prices), columns, scaled)
+        highs.changeColsCost(len(prices), columns, costs)
         self._forbid(np.isneginf(prices))
-        # The clock of HiGHS counts the calls before as well.
-        highs.zeroAllClocks()
         highs.setOptionValue("time_limit", math.inf if time_limit is None else float(time_limit))
         if self.integral:
             highs.clearSolver()
             start = self._begin(unary, tables, start)
-        status = self._run()
+        status = run(self._highs)
         if self.integral:
             return self._labelling(status, unary, tables, factor, start)
         return self._point(status, unary, tables, prices, factor)
@@ -148,7 +146,7 @@ class GraphProgram:
         rows = self._hulls
         n_columns, n_unary = rows.n_columns, int(self.shape.unary_at[-1])
         highs = highspy.Highs()
-        for name, value in {**_OPTIONS, "solver": self.solver}.items():
+        for name, value in {**OPTIONS, "solver": self.solver}.items():
             highs.setOptionValue(name, value)
         if n_columns == 0:
             return highs
@@ -205,22 +203,6 @@ class GraphProgram:
         self._highs.setSolution(len(nodes), nodes, ones)
         return start
 
-    def _run(self) -> str:
-        highs = self._highs
-        if highs.run().name == "kError":
-            # HiGHS has one pool of threads per process. If other code has set its size, use that.
-            highs.setOptionValue("threads", 0)
-            highs.run()
-        found = highs.getModelStatus()
-        if found.name not in _STATUS:
-            # The basis may have become singular: solve again without a basis.
-            highs.clearSolver()
-            highs.run()
-            found = highs.getModelStatus()
-        if found.name not in _STATUS:
-            raise RuntimeError(f"HiGHS gave up: {highs.modelStatusToString(found)}.")
-        return _STATUS[found.name]
-
     def _bound(self, unary: Floats, tables: Floats, factor: float) -> float:
         """Return the bound that the duals give as messages, or that of no messages if lower."""
         rows, shape = self._hulls, self.shape
@@ -270,7 +252,7 @@ class GraphProgram:
         labels, value = None, -np.inf
         n_unary = int(shape.unary_at[-1])
         point = np.array(self._highs.getSolution().col_value)
-        if status == "optimal" or _is_feasible(info):
+        if status == "optimal" or is_feasible(info):
             labels = _argmax_by_node(shape, point[:n_unary])
             value = float(labelling_score(shape, unary, tables, labels))
         if start is not None:
@@ -282,13 +264,7 @@ class GraphProgram:
             out, messages = np.empty(int(shape.n_labels.max())), np.zeros(int(shape.message_at[-1]))
             bound = float(message_bound(shape, unary, tables, messages, out))
             bound = max(value, min(bound, info.mip_dual_bound * factor))
-        if labels is None or value == -np.inf:
-            return GraphPoint(None, None, None, -np.inf, bound, status)
-        uses = np.zeros(n_unary)
-        uses[shape.unary_at[:-1] + labels] = 1.0
-        return GraphPoint(
-            uses, self._uses(np.rint(point[n_unary:]), tables), labels, value, bound, status
-        )
+        return GraphPoint(None, None, labels if value > -np.inf else None, value, bound, status)
 
 
 def _argmax_by_node(shape: Shape, values: Floats) -> npt.NDArray[np.int32]:

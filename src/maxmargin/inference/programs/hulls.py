@@ -10,7 +10,7 @@ labellings, and no more.
     Potts        z_l <= mu_v(l) of every member, sum_l z_l + z = 1, z priced as "different"
     cardinality  p_c >= 0 with sum 1, 0 <= y_vc <= p_c, sum_v y_vc = c p_c, y_v = sum_c y_vc
 
-where y_v is mu_v of the label at which the member v is on. Any other kind is written out as a table.
+where y_v is mu_v of the label at which the member v is on. Users' own kinds have no such description.
 """
 
 from __future__ import annotations

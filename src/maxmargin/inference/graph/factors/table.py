@@ -116,3 +116,13 @@ def _message_of_many(
             else:
                 value += incoming[shape.message_at[s] + label]
         out[x] = value if value > out[x] else out[x]
+
+
+@jitable
+def value(shape: Any, tables: Any, factor: int, labels: Any) -> float:
+    """Return the entry at a labelling of all nodes."""
+    cell = 0
+    for s in range(shape.member_at[factor], shape.member_at[factor + 1]):
+        cell = cell * shape.n_labels[shape.members[s]] + labels[shape.members[s]]
+    score: float = tables[shape.table_at[factor] + cell]
+    return score
