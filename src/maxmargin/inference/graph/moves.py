@@ -16,12 +16,13 @@ at the start is feasible, so are those after it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
+from maxmargin.inference.graph.factors.switch import KINDS
 from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.shape import DENSE, Shape
 from maxmargin.inference.labels.graph import LabelGraph
@@ -52,25 +53,12 @@ class MovesRoom(NamedTuple):
 
 def moves_room(shape: Shape) -> MovesRoom:
     """Return the workspace of `expand`; refuse factors of three nodes and more, and other kinds."""
-    orders = np.diff(shape.member_at)
-    bad = (orders > 2) | (shape.kinds != DENSE)
-    if bad.any():
-        f = int(np.argmax(bad))
-        nodes = shape.members[shape.member_at[f] : shape.member_at[f + 1]].tolist()
-        what = "a table" if shape.kinds[f] == DENSE else "a factor that is no table"
-        raise ValueError(
-            f"expansion moves need tables of at most two nodes; factor {f} is {what} of the nodes "
-            f"{nodes}. Methods that take it: 'srmp', 'local', 'ilp'."
-        )
-    pairs = np.flatnonzero(orders == 2).astype(np.int32)
-    first = shape.member_at[pairs]
+    singles, pairs, graph = pair_factors("expansion moves", shape)
     n_nodes, n_edges = len(shape.n_labels), len(pairs)
-    edges = np.stack([shape.members[first], shape.members[first + 1]], axis=1)
-    graph = _label_graph(n_nodes, edges)
     return MovesRoom(
         graph,
         pairs,
-        np.flatnonzero(orders == 1).astype(np.int32),
+        singles,
         np.empty(n_nodes),
         np.empty(n_edges),
         roof_room(graph),
@@ -78,6 +66,30 @@ def moves_room(shape: Shape) -> MovesRoom:
         np.empty(n_edges, dtype=np.int32),
         np.empty(n_nodes, dtype=np.int32),
     )
+
+
+def pair_factors(
+    what: str, shape: Shape
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], LabelGraph]:
+    """Return the factors of one node, those of two, and the latter as the edges of a graph.
+
+    Refuses larger tables and other kinds of factors; `what` says who has no use for them.
+    """
+    orders = np.diff(shape.member_at)
+    bad = (orders > 2) | (shape.kinds != DENSE)
+    if bad.any():
+        f = int(np.argmax(bad))
+        nodes = shape.members[shape.member_at[f] : shape.member_at[f + 1]].tolist()
+        name = KINDS[int(shape.kinds[f])].__name__.rpartition(".")[2]
+        raise ValueError(
+            f"{what} need tables of at most two nodes; factor {f} is of kind {name!r} and joins "
+            f"the nodes {nodes}. Methods that take it: 'srmp', 'local', 'ilp'."
+        )
+    pairs = np.flatnonzero(orders == 2).astype(np.int32)
+    first = shape.member_at[pairs]
+    edges = np.stack([shape.members[first], shape.members[first + 1]], axis=1)
+    graph = _label_graph(len(shape.n_labels), edges)
+    return np.flatnonzero(orders == 1).astype(np.int32), pairs, graph
 
 
 def _label_graph(n_nodes: int, edges: npt.NDArray[np.int32]) -> LabelGraph:

@@ -11,7 +11,6 @@ HiGHS is a library, so this runs from Python, not inside a compiled pass.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from scipy import sparse
 from maxmargin.inference.graph.bound import message_bound
 from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.shape import Shape
-from maxmargin.inference.programs.highs import OPTIONS, is_feasible, run, scaled
+from maxmargin.inference.programs.highs import OPTIONS, is_feasible, limit_time, run, scaled
 from maxmargin.inference.programs.hulls import hulls
 
 __all__ = ["GraphPoint", "GraphProgram"]
@@ -130,11 +129,17 @@ class GraphProgram:
         highs, columns = self._highs, np.arange(len(prices), dtype=np.int32)
         highs.changeColsCost(len(prices), columns, costs)
         self._forbid(np.isneginf(prices))
-        highs.setOptionValue("time_limit", math.inf if time_limit is None else float(time_limit))
+        limit_time(highs, time_limit, self.integral)
         if self.integral:
             highs.clearSolver()
             start = self._begin(unary, tables, start)
-        status = run(self._highs)
+        status = run(highs)
+        if status == "infeasible":
+            # Say so only if it does not come from presolve.
+            highs.setOptionValue("presolve", "off")
+            highs.clearSolver()
+            status = run(highs)
+            highs.setOptionValue("presolve", "choose")
         if self.integral:
             return self._labelling(status, unary, tables, factor, start)
         return self._point(status, unary, tables, prices, factor)
@@ -150,9 +155,9 @@ class GraphProgram:
             highs.setOptionValue(name, value)
         if n_columns == 0:
             return highs
-        # That mu_f <= 1 follows from the rows.
-        high = np.concatenate([np.ones(n_unary), np.full(n_columns - n_unary, np.inf)])
-        highs.addVars(n_columns, np.zeros(n_columns), high)
+        # That mu_f <= 1 follows from the rows. But without it the presolve of integer programmes in
+        # HiGHS 1.15 called a feasible one infeasible.
+        highs.addVars(n_columns, np.zeros(n_columns), np.ones(n_columns))
         highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
         matrix = sparse.csr_array(
             (rows.values, (rows.rows, rows.columns)), shape=(len(rows.low), n_columns)
@@ -183,8 +188,7 @@ class GraphProgram:
         """Set the upper bounds of forbidden cells to 0, and give back those of others."""
         changed = np.flatnonzero(is_forbidden != self._is_forbidden)
         if len(changed):
-            high = np.where(changed < self.shape.unary_at[-1], 1.0, np.inf)
-            high[is_forbidden[changed]] = 0.0
+            high = np.where(is_forbidden[changed], 0.0, 1.0)
             self._highs.changeColsBounds(
                 len(changed), changed.astype(np.int32), np.zeros(len(changed)), high
             )

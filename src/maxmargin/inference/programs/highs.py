@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["OPTIONS", "is_feasible", "run", "scaled"]
+__all__ = ["OPTIONS", "is_feasible", "limit_time", "run", "scaled"]
 
 OPTIONS = {
     "output_flag": False,
@@ -47,6 +47,18 @@ def run(highs: Any) -> str:
     if found.name not in _STATUS:
         raise RuntimeError(f"HiGHS gave up: {highs.modelStatusToString(found)}.")
     return _STATUS[found.name]
+
+
+def limit_time(highs: Any, seconds: float | None, integral: bool) -> None:
+    """Let the next run take so many seconds; None for no limit.
+
+    The clock of linear programmes goes on from run to run, that of integer programmes begins anew.
+    """
+    if seconds is None:
+        highs.setOptionValue("time_limit", math.inf)
+    else:
+        passed = 0.0 if integral else highs.getRunTime()
+        highs.setOptionValue("time_limit", passed + float(seconds))
 
 
 def is_feasible(info: Any) -> bool:

@@ -29,6 +29,7 @@ from maxmargin.inference.graph.factors import (
     implies,
     potts,
 )
+from maxmargin.inference.graph.factors.switch import KINDS
 from maxmargin.inference.graph.shape import DENSE, Shape
 
 __all__ = ["Hulls", "hulls"]
@@ -117,9 +118,10 @@ def hulls(shape: Shape) -> Hulls:
     for kind in np.unique(shape.kinds).tolist():
         if kind not in _HULLS:
             f = int(np.argmax(shape.kinds == kind))
+            name = KINDS[kind].__name__.rpartition(".")[2]
             raise ValueError(
-                f"factor {f} is of kind {kind}, for which there is no linear programme; expected "
-                f"one of {sorted(_HULLS)}. A Table says the same if it is small."
+                f"factor {f} is of kind {name!r}, for which there is no linear programme. A Table "
+                "says the same if it is small."
             )
         _HULLS[kind](build, np.flatnonzero(shape.kinds == kind))
     rows, columns, values, message = (

@@ -13,7 +13,6 @@ HiGHS is a library, so this runs from Python, not inside a compiled pass.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.inference.labels.graph import LabelGraph
-from maxmargin.inference.programs.highs import OPTIONS, is_feasible, run, scaled
+from maxmargin.inference.programs.highs import OPTIONS, is_feasible, limit_time, run, scaled
 
 __all__ = ["LabelProgram", "ProgramAnswer", "ProgramRow"]
 
@@ -153,7 +152,7 @@ class LabelProgram:
         highs.changeColsCost(n_columns, np.arange(n_columns, dtype=np.int32), prices)
         nodes = np.arange(self._n_labels, dtype=np.int32)
         highs.changeColsBounds(self._n_labels, nodes, lower, upper)
-        highs.setOptionValue("time_limit", math.inf if time_limit is None else float(time_limit))
+        limit_time(highs, time_limit, self.integral)
         beginning = self._beginning(start, lower, upper, extra)
         if beginning is not None:
             highs.setSolution(n_columns, np.arange(n_columns, dtype=np.int32), beginning)
