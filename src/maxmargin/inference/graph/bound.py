@@ -1,9 +1,16 @@
-"""The bound that messages give: no labelling, and no point of the local polytope, scores higher.
+"""The bound that messages give, computed from nothing but them.
 
-A message m_fv is added to factor f and taken from node v. That changes no score, so for any finite
-messages
+A message m_fv belongs to a slot: it is added to the factor f and taken from the node v,
 
-    S(x) <= sum_v max_x [ u_v(x) - sum_f m_fv(x) ] + sum_f max_{x_f} [ T_f(x_f) + sum_v m_fv(x_v) ].
+    theta_v = u_v - sum_{f at v} m_fv,    theta_f = T_f + sum_{v in f} m_fv,
+
+so scores do not change, and
+
+    B(m) = sum_v max theta_v + sum_f max theta_f
+
+is no less than the score of any labelling, and of any point of the local polytope. A message is
+-inf where the label is impossible, because every labelling with it is forbidden. Such labels are
+left out of both maxima.
 """
 
 from __future__ import annotations
@@ -16,24 +23,39 @@ from maxmargin.inference.graph.factors.switch import factor_message
 
 @kernel
 def message_bound(shape, unary, tables, messages, out):
-    """Return the bound of these messages, a flat array by slots; all finite.
+    """Return B(m), for messages without NaN and +inf; -inf if no labelling is feasible.
 
-    `out` is scratch, of as many numbers as the most labels of a node.
+    ``out`` is scratch, as long as the largest number of labels.
     """
     total = 0.0
     for v in range(shape.n_labels.shape[0]):
-        best = -np.inf
-        for x in range(shape.n_labels[v]):
-            value = unary[shape.unary_at[v] + x]
-            for i in range(shape.slot_at[v], shape.slot_at[v + 1]):
-                value -= messages[shape.message_at[shape.slots[i]] + x]
-            best = max(best, value)
-        total += best
+        total += node_rest(shape, unary, messages, v, out)
     for f in range(shape.kinds.shape[0]):
         slot = shape.member_at[f]
+        at = shape.message_at[slot]
         factor_message(shape, tables, f, slot, messages, out)
         best = -np.inf
-        for x in range(shape.n_labels[shape.members[slot]]):
-            best = max(best, out[x] + messages[shape.message_at[slot] + x])
+        for x in range(shape.message_at[slot + 1] - at):
+            best = max(best, out[x] + messages[at + x])
         total += best
     return total
+
+
+@kernel
+def node_rest(shape, unary, messages, v, out):
+    """Fill out with theta_v, -inf at labels that are impossible; return the largest."""
+    first = shape.unary_at[v]
+    n_own = shape.unary_at[v + 1] - first
+    for x in range(n_own):
+        out[x] = unary[first + x]
+    for i in range(shape.slot_at[v], shape.slot_at[v + 1]):
+        at = shape.message_at[shape.slots[i]]
+        for x in range(n_own):
+            if messages[at + x] == -np.inf:
+                out[x] = -np.inf
+            else:
+                out[x] -= messages[at + x]
+    best = -np.inf
+    for x in range(n_own):
+        best = max(best, out[x])
+    return best
