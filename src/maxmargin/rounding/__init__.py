@@ -1,7 +1,7 @@
 """Fractional outputs in, outputs out: node marginals of a graph become labels.
 
-Where a relaxation is tight its point is a labelling, and every rounding returns it. Elsewhere random
-roundings have guarantees, and a polish afterwards mostly does more than a hundred draws.
+Where a relaxation is tight its point is a labelling, and every rounding returns it. Elsewhere
+random roundings have guarantees, and a polish mostly does more than a hundred draws.
 """
 
 from __future__ import annotations

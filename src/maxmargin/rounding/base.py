@@ -41,7 +41,9 @@ class Rounding:
         They depend on no other node, and on no potential. Roundings for which that is not so raise
         a TypeError.
         """
-        raise TypeError(f"{type(self).__name__} has no law of pairs: it depends on the whole graph.")
+        raise TypeError(
+            f"{type(self).__name__} has no law of pairs: it depends on the whole graph."
+        )
 
 
 def check_marginals(graph: FactorGraph, mu: Any) -> npt.NDArray[np.float64]:

@@ -63,7 +63,7 @@ def overlaps(
 
 
 @kernel
-def complete_labels(shape, mu, r, labels):
+def complete_labels(shape: Any, mu: Any, r: float, labels: Any) -> None:
     """Fill labels by the number r, 0 <= r < 1."""
     for v in range(labels.shape[0]):
         at = shape.unary_at[v]

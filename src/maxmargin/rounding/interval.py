@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ __all__ = ["Interval"]
 
 @dataclass(frozen=True)
 class Interval(Rounding):
-    """Repeat: a window of `width` neighbouring labels and r at random, for all nodes that have none.
+    """Repeat: a window of `width` labels and r at random, for all nodes that have no label yet.
 
     A node takes a label if r is less than its mass in the window, and then by complete rounding
     inside it. All windows that meet the labels are equally likely, also those that stick out at
@@ -86,7 +86,7 @@ def _window(mu: npt.NDArray[np.float64], first: int, width: int) -> npt.NDArray[
 
 
 @kernel
-def window_labels(shape, mu, width, first, r, labels):
+def window_labels(shape: Any, mu: Any, width: int, first: Any, r: Any, labels: Any) -> int:
     """Give labels to nodes that have none (-1), by these windows and numbers; return how many left.
 
     Window t has the labels first[t] to first[t] + width - 1, of which some may not exist.

@@ -42,7 +42,7 @@ class KleinbergTardos(Rounding):
     def pair_law(self, mu_a: npt.ArrayLike, mu_b: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the law of pairs, in closed form.
 
-        [ [i = j] min(a_i, b_i) + (a_i - b_i)^+ b_j + a_i (b_j - a_j)^+ ] / (2 - sum_k min(a_k, b_k))
+        [ [i = j] min(a_i, b_i) + (a_i - b_i)^+ b_j + a_i (b_j - a_j)^+ ] / (2 - sum min(a_k, b_k))
         """
         n_a, n_b = np.size(mu_a), np.size(mu_b)
         most = max(n_a, n_b)

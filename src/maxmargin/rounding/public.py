@@ -12,8 +12,8 @@ from maxmargin.inference.graph.local import local_room, polish
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.moves import expand, moves_room
 from maxmargin.inference.graph.score import labelling_score
-from maxmargin.rounding.base import Rounding, check_marginals
 from maxmargin.rounding import ROUNDINGS  # defined by now: imported last
+from maxmargin.rounding.base import Rounding, check_marginals
 
 __all__ = ["as_rounding", "round_graph"]
 
