@@ -36,7 +36,7 @@ from maxmargin.inference.programs.methods import ilp
 __all__ = ["auto"]
 
 #: The cells of a junction tree that is tried before anything else.
-SMALL = 1_000_000
+SMALL = 5_000_000
 #: Graphs with more nodes have a junction tree only if they are nearly forests, with at most
 #: MOST_EXTRA edges too many.
 MOST_NODES, MOST_EXTRA = 20_000, 2_000
