@@ -11,8 +11,9 @@ truncated linear (min(|i - j|, 10)) or truncated quadratic (min((i - j)^2, 10)).
 
 Three fractional points are rounded: the optimum of the linear relaxation (Table 4.1 has a solver of
 it that was stopped early), the optimum of the convex quadratic relaxation (Table 4.2), and the
-exponentiated max-marginals of TRW-S, that is SRMP (Table 4.3; both tables are of images there). Where
-SRMP closes the gap, its labelling is the optimum of the linear relaxation and HiGHS is not asked.
+exponentiated max-marginals of TRW-S, that is SRMP (Table 4.3; both tables are of images there).
+Where SRMP closes the gap, its labelling is the optimum of the linear relaxation, and HiGHS is not
+asked.
 
 "avg" and "min" are the mean and the least energy of 1000 draws, as in the source. All numbers are
 means over 50 graphs. Writes no picture.
