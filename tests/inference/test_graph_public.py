@@ -73,7 +73,7 @@ def test_k_best_marginals_and_max_marginals(rng):
         graph = case.graph
         for most_cells in (10**6, 1):
             answers = k_best_graph(graph, 4, most_cells=most_cells)
-            labels = np.array([answer.labels for answer in answers]).reshape(-1, graph.n_nodes)
+            labels = np.array([answer.labels for answer in answers]).reshape(len(answers), graph.n_nodes)
             scores = np.array([answer.score for answer in answers])
             check_k_best(case, 4, labels, scores, len(answers))
             assert all(answer.is_exact for answer in answers)
@@ -133,10 +133,10 @@ def test_auto_chooses_by_graph_and_potentials(rng):
 def test_roof_duality_and_the_rest_agree_with_a_junction_tree(rng):
     """Where the relaxation leaves nodes open they are solved alone, and the answer is the best."""
     methods = set()
-    for scale in (0.5, 1.0, 2.0):
+    for scale in (0.1, 0.5, 2.0):
         for _ in range(4):
             graph = FactorGraph(
-                rng.normal(size=(64, 2)), GRID_EDGES, scale * rng.normal(size=(112, 2, 2))
+                scale * rng.normal(size=(64, 2)), GRID_EDGES, rng.normal(size=(112, 2, 2))
             )
             best = solve_graph(graph, "junction")
             relaxed = solve_graph(graph, "roof")
