@@ -9,7 +9,7 @@ from pathlib import Path
 
 import maxmargin
 
-TESTS = ["test_srmp.py", "test_branch.py", "test_passing.py"]
+TESTS = ["test_srmp.py", "test_branch.py", "test_passing.py", "test_relaxed.py"]
 
 
 def test_kernels_run_as_python():

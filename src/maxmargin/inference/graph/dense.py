@@ -1,0 +1,70 @@
+"""Rules as tables, for methods that need every entry of a factor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.core.compile import kernel
+from maxmargin.inference.graph.factors.switch import factor_value
+from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inference.graph.projection import cell_starts
+from maxmargin.inference.graph.shape import DENSE
+
+__all__ = ["dense_graph"]
+
+
+def dense_graph(graph: FactorGraph, most_cells: int = 100_000) -> FactorGraph:
+    """Return the graph with the same factors, all of them dense tables.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Returned as it is if it has nothing but tables.
+    most_cells : int
+        A rule whose table would have more is refused.
+
+    Examples
+    --------
+    >>> from maxmargin.inference import FactorGraph
+    >>> from maxmargin.inference.graph.dense import dense_graph
+    >>> from maxmargin.inference.graph.factors import ExactlyOne
+    >>> dense_graph(FactorGraph([[0.0, 1.0]] * 2, factors=[ExactlyOne((0, 1))])).tables
+    array([-inf,   0.,   0., -inf])
+    """
+    shape = graph.shape
+    rules = np.flatnonzero(shape.kinds != DENSE)
+    if len(rules) == 0:
+        return graph
+    sizes = shape.n_labels[shape.members].astype(np.float64)
+    n_cells = np.multiply.reduceat(sizes, shape.member_at[:-1])
+    if n_cells[rules].max() > most_cells:
+        f = int(rules[np.argmax(n_cells[rules])])
+        raise ValueError(
+            f"factor {f} joins {shape.member_at[f + 1] - shape.member_at[f]} nodes and has "
+            f"{n_cells[f]:.3g} entries as a table; this method writes them out and takes at most "
+            f"{most_cells}. Message passing and programmes take the factor as it is."
+        )
+    cell_at = cell_starts(shape)
+    lengths = np.diff(cell_at)[rules]
+    starts = len(graph.tables) + np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    tables = np.concatenate([graph.tables, np.empty(int(lengths.sum()))])
+    labels = np.zeros(graph.n_nodes, dtype=np.int32)
+    for f, start, length in zip(rules, starts, lengths, strict=True):
+        _fill(shape, graph.tables, int(f), labels, tables[start : start + length])
+    table_at, kinds = shape.table_at.copy(), shape.kinds.copy()
+    table_at[rules], kinds[rules] = starts, DENSE
+    return FactorGraph.of_arrays(
+        shape._replace(table_at=table_at, kinds=kinds), graph.unary, tables
+    )
+
+
+@kernel
+def _fill(shape, tables, factor, labels, out):
+    """Fill out with the values of a factor; labels is scratch for all nodes."""
+    for cell in range(out.shape[0]):
+        rest = cell
+        for s in range(shape.member_at[factor + 1] - 1, shape.member_at[factor] - 1, -1):
+            size = shape.message_at[s + 1] - shape.message_at[s]
+            labels[shape.members[s]] = rest % size
+            rest //= size
+        out[cell] = factor_value(shape, tables, factor, labels)
