@@ -49,8 +49,8 @@ def dense_graph(graph: FactorGraph, most_cells: int = 100_000) -> FactorGraph:
     starts = len(graph.tables) + np.concatenate([[0], np.cumsum(lengths)[:-1]])
     tables = np.concatenate([graph.tables, np.empty(int(lengths.sum()))])
     labels = np.zeros(graph.n_nodes, dtype=np.int32)
-    for f, start, length in zip(rules, starts, lengths, strict=True):
-        _fill(shape, graph.tables, int(f), labels, tables[start : start + length])
+    for number, start, length in zip(rules.tolist(), starts, lengths, strict=True):
+        _fill(shape, graph.tables, number, labels, tables[start : start + length])
     table_at, kinds = shape.table_at.copy(), shape.kinds.copy()
     table_at[rules], kinds[rules] = starts, DENSE
     return FactorGraph.of_arrays(

@@ -208,7 +208,7 @@ def _rounded(
     at = graph.shape.unary_at
     parts = np.split(nodes, at[1:-1]) if graph.n_nodes else []
     labels = np.array([int(np.argmax(part)) for part in parts], dtype=np.int32)
-    return labels, graph.score(labels)
+    return labels, graph.score(labels.tolist())
 
 
 def _write_labels(
