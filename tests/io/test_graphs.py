@@ -575,6 +575,20 @@ def test_instances_are_read_whole(name, data_dir):
     assert not np.isnan(found.graph.tables).any() and (found.graph.tables < np.inf).all()
 
 
+@pytest.mark.parametrize("name", ["network.uai", "pedigree1.uai", "1aho.cfn", "bqp100-1.qpbo"])
+def test_energies_are_those_that_others_proved(name, data_dir):
+    """The best labelling has the published energy, so that the file was read as others read it."""
+    from maxmargin.datasets import load_mrf_instance
+    from maxmargin.inference import solve_graph
+
+    if not (data_dir / "mrf_instances").is_dir():
+        pytest.skip(f"no data set mrf_instances in {data_dir}")
+    found = load_mrf_instance(name, data_home=data_dir)
+    answer = solve_graph(found.graph, "roof" if name.endswith("qpbo") else "auto")
+    assert -answer.score == pytest.approx(found.energy, abs=5e-4)
+    assert answer.is_exact == found.is_proved
+
+
 @pytest.mark.parametrize(
     ("name", "flow"),
     [
