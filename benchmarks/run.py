@@ -34,6 +34,8 @@ TOPICS = (
     "long_sequences",
     "fuzzing",
     "ranking_defaults",
+    "rounding",
+    "graph_moves",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 
