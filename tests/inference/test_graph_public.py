@@ -73,7 +73,9 @@ def test_k_best_marginals_and_max_marginals(rng):
         graph = case.graph
         for most_cells in (10**6, 1):
             answers = k_best_graph(graph, 4, most_cells=most_cells)
-            labels = np.array([answer.labels for answer in answers]).reshape(len(answers), graph.n_nodes)
+            labels = np.array([answer.labels for answer in answers]).reshape(
+                len(answers), graph.n_nodes
+            )
             scores = np.array([answer.score for answer in answers])
             check_k_best(case, 4, labels, scores, len(answers))
             assert all(answer.is_exact for answer in answers)

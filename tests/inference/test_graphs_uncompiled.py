@@ -1,4 +1,4 @@
-"""The tests of message passing once more, in a process where kernels run as Python."""
+"""Tests of message passing and of exact methods once more, with kernels that run as Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from pathlib import Path
 
 import maxmargin
 
-TESTS = ["test_srmp.py", "test_branch.py", "test_passing.py"]
+TESTS = [
+    "test_srmp.py",
+    "test_branch.py",
+    "test_passing.py",
+    "test_relaxed.py",
+    "test_graph_forest.py",
+    "test_graph_junction.py",
+]
 
 
 def test_kernels_run_as_python():
