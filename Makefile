@@ -72,9 +72,15 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run.py
 
 # The library of compiled code, which all other commands use if it is there and fits the source.
-# Two processes, one for each level of processors, and minutes. `rm -r src/maxmargin/_library` ends it.
-core: $(VENV)/.installed
+# Two processes, one for each level of processors, and minutes; built again when the source has
+# changed. `rm -r src/maxmargin/_library` ends it.
+LIBRARY := src/maxmargin/_library/x86-64-v3.json
+core: $(LIBRARY)
+
+.DELETE_ON_ERROR:
+$(LIBRARY): tools/core.py $(shell find src/maxmargin -name '*.py') | $(VENV)/.installed
 	$(BIN)/python tools/core.py $(ARGS)
+	@touch $@
 
 # Two wheels: one for Linux on x86-64 with the library, and a pure one for all others.
 wheel: core
