@@ -157,13 +157,13 @@ def by_loopy(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
 
 def _point(graph: FactorGraph, options: Options) -> RelaxedPoint:
     """Do as `relaxed_point`, for a graph of tables."""
+    ends = deadline(options)
     given = (graph.shape, graph.unary, graph.tables)
     room = smoothed_room(graph.shape)
     messages = np.zeros(int(graph.shape.message_at[-1]))
     labels = np.zeros(graph.n_nodes, dtype=np.int32)
     trial = np.zeros(graph.n_nodes, dtype=np.int32)
     bound, score, n_done = srmp(*given, messages, N_SRMP, options.tol, room.srmp, labels)
-    ends = deadline(options)
     nodes, factors, value = np.zeros_like(room.nodes), np.zeros_like(room.factors), -np.inf
     is_closed = bound == -np.inf or is_proved(bound, score, options.tol)
     if not is_closed:
