@@ -14,7 +14,7 @@ from maxmargin.inference._checks import check_count, check_temperature
 from maxmargin.inference.answer import CostProfile
 from maxmargin.inference.graph.acyclic import acyclic_max_marginals, acyclic_room, find_acyclic
 from maxmargin.inference.graph.answer import GraphAnswer, Options
-from maxmargin.inference.graph.auto import auto
+from maxmargin.inference.graph.auto import auto, is_worth_ordering
 from maxmargin.inference.graph.binary import cut, roof
 from maxmargin.inference.graph.dense import dense_graph, own_tables, table_sizes
 from maxmargin.inference.graph.exact import acyclic, forest, junction, known_forest
@@ -178,7 +178,7 @@ def k_best_graph(
             shape, graph.unary, graph.tables, order, k, kbest_room(shape, k), labels, scores
         )
         return _listed(labels, scores, count, "forest")
-    tree = find_junction_tree(shape, most_cells)
+    tree = find_junction_tree(shape, most_cells) if is_worth_ordering(shape) else None
     if tree is not None and kbest_cells(tree, k) <= most_cells:
         dense = dense_graph(graph, np.inf)
         room = kbest_junction_room(shape, tree, k)
