@@ -110,6 +110,7 @@ def test_answers_bracket_the_optimum(method, rng):
         if answer.labels is not None:
             assert graph.score(answer.labels) == answer.score
         if answer.is_exact:
+            assert answer.bound == pytest.approx(best, abs=1e-7)
             assert answer.score == pytest.approx(best, abs=1e-7)
         n_best += answer.score >= best - 1e-9
     assert n_best >= 0.8 * N_GRAPHS

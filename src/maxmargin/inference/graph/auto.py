@@ -201,5 +201,5 @@ def _is_programme(graph: FactorGraph) -> bool:
     kinds = graph.shape.kinds
     if (kinds == custom.KIND).any():
         return False  # users' own kinds have no description by rows
-    n_columns = len(graph.unary) + table_sizes(graph.shape)[kinds == DENSE].sum()
+    n_columns = len(graph.unary) + table_sizes(graph)[kinds == DENSE].sum()
     return bool(n_columns <= MOST_COLUMNS)

@@ -64,7 +64,12 @@ def by_srmp(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
         n_forbidden = int(np.count_nonzero(messages == -np.inf))
         close = options.tol * (1.0 + abs(bound))
         is_still = last - bound <= close and n_forbidden == last_forbidden
-        if n < now or is_still or bound - score <= close or time.perf_counter() > ends:
+        if (
+            n < now
+            or is_still
+            or is_proved(bound, score, options.tol)
+            or time.perf_counter() > ends
+        ):
             break
     return answer("srmp", labels, score, max(bound, score), options.tol, n_done)
 
@@ -109,8 +114,12 @@ def by_branch(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
         n_made = now
         if options.callback is not None:
             options.callback(n_made, bound, score)
-        is_closed = bound == -np.inf or bound - score <= options.tol * (1.0 + abs(bound))
-        if is_over or is_closed or limit >= options.most_nodes or time.perf_counter() > ends:
+        if (
+            is_over
+            or is_proved(bound, score, options.tol)
+            or limit >= options.most_nodes
+            or time.perf_counter() > ends
+        ):
             break
     return answer("branch", labels, score, bound, options.tol, n_made)
 
@@ -124,11 +133,16 @@ def answer(
     n_iterations: int,
 ) -> GraphAnswer:
     """Return an answer; without labels if none that is feasible was found."""
-    # Without a bound, inf, nothing is exact: inf <= inf.
-    is_closed = bound < np.inf and bound - score <= tol * (1.0 + abs(bound))
-    is_exact = bound == -np.inf or is_closed
     found = labels if score > -np.inf else None
-    return GraphAnswer(found, float(score), float(bound), bool(is_exact), method, int(n_iterations))
+    is_exact = is_proved(bound, score, tol)
+    return GraphAnswer(found, float(score), float(bound), is_exact, method, int(n_iterations))
+
+
+def is_proved(bound: float, score: float, tol: float) -> bool:
+    """Tell whether a bound proves that nothing scores higher, or that nothing is feasible."""
+    if score == -np.inf:  # where both are infinite, their difference says nothing
+        return bound == -np.inf
+    return bool(bound - score <= tol * (1.0 + abs(score)))
 
 
 def n_cells(graph: FactorGraph) -> int:

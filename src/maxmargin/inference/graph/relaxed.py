@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.inference.graph.answer import GraphAnswer, Options
-from maxmargin.inference.graph.dense import dense_graph
+from maxmargin.inference.graph.dense import dense_graph, table_sizes
 from maxmargin.inference.graph.loopy import loopy
 from maxmargin.inference.graph.model import FactorGraph
-from maxmargin.inference.graph.passing import DEFAULT, answer, deadline, stride_of
+from maxmargin.inference.graph.passing import DEFAULT, answer, deadline, is_proved, stride_of
+from maxmargin.inference.graph.shape import DENSE
 from maxmargin.inference.graph.smoothed import FALL, FIRST, smoothed, smoothed_room
 from maxmargin.inference.graph.srmp import srmp, srmp_room
 
@@ -22,6 +23,8 @@ __all__ = ["RelaxedPoint", "by_loopy", "by_smoothed", "relaxed_point"]
 N_ROUNDS, N_PASSES = 7, 60
 #: Iterations of SRMP before and after; iterations and damping of loopy belief propagation.
 N_SRMP, N_LOOPY, DAMPING = 100, 200, 0.3
+#: The most entries of a rule that is written out as a table.
+MOST_CELLS = 100_000
 
 
 class RelaxedPoint(NamedTuple):
@@ -84,7 +87,7 @@ def relaxed_point(graph: FactorGraph, options: Options = DEFAULT) -> RelaxedPoin
     >>> point.nodes.round(6).tolist(), round(point.value, 6), point.score
     ([0.5, 0.5, 0.5, 0.5, 0.5, 0.5], 3.0, 2.0)
     """
-    return _point(dense_graph(graph), options)
+    return _point(_written_out(graph), options)
 
 
 def by_smoothed(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
@@ -102,14 +105,16 @@ def by_smoothed(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
     >>> found.score, round(found.bound, 6), found.is_exact
     (2.0, 3.0, False)
     """
-    point = _point(dense_graph(graph), options)
+    point = _point(_written_out(graph), options)
     return answer(
         "smoothed", point.labels, point.score, point.bound, options.tol, point.n_iterations
     )
 
 
 def by_loopy(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
-    """Return the best labelling that loopy belief propagation meets; there is no bound.
+    """Return the best labelling that loopy belief propagation meets.
+
+    It has no bound, unless there are no factors.
 
     Parameters
     ----------
@@ -147,20 +152,21 @@ def by_loopy(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
             options.callback(n_done, np.inf, score)
         if change <= options.tol or time.perf_counter() > ends:
             break
-    return answer("loopy", labels, score, np.inf, options.tol, n_done)
+    bound = np.inf if graph.n_factors else score
+    return answer("loopy", labels, score, bound, options.tol, n_done)
 
 
 def _point(graph: FactorGraph, options: Options) -> RelaxedPoint:
     """Do as `relaxed_point`, for a graph of tables."""
+    ends = deadline(options)
     given = (graph.shape, graph.unary, graph.tables)
     room = smoothed_room(graph.shape)
     messages = np.zeros(int(graph.shape.message_at[-1]))
     labels = np.zeros(graph.n_nodes, dtype=np.int32)
     trial = np.zeros(graph.n_nodes, dtype=np.int32)
     bound, score, n_done = srmp(*given, messages, N_SRMP, options.tol, room.srmp, labels)
-    ends = deadline(options)
     nodes, factors, value = np.zeros_like(room.nodes), np.zeros_like(room.factors), -np.inf
-    is_closed = bound == -np.inf or bound - score <= options.tol * (1.0 + abs(bound))
+    is_closed = bound == -np.inf or is_proved(bound, score, options.tol)
     if not is_closed:
         n_passes = N_PASSES if options.max_iter is None else options.max_iter
         messages[:] = 0.0
@@ -199,6 +205,20 @@ def _point(graph: FactorGraph, options: Options) -> RelaxedPoint:
         bool(is_integral),
         int(n_done),
     )
+
+
+def _written_out(graph: FactorGraph) -> FactorGraph:
+    """Return the graph with rules as tables; refuse those that would be too large."""
+    sizes = table_sizes(graph)
+    large = np.flatnonzero((graph.shape.kinds != DENSE) & (sizes > MOST_CELLS))
+    if len(large):
+        f = int(large[0])
+        raise ValueError(
+            f"factor {f} joins {graph.shape.member_at[f + 1] - graph.shape.member_at[f]} nodes and "
+            f"has {sizes[f]:.3g} entries as a table; smoothed ascent writes rules out and takes at "
+            f"most {MOST_CELLS}. SRMP and integer programmes take the factor as it is."
+        )
+    return dense_graph(graph)
 
 
 def _rounded(
