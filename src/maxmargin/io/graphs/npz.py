@@ -123,7 +123,9 @@ def read_graph_npz(source: Source, *, most_cells: int = MOST_CELLS) -> FactorGra
         # One array, or one table for all: no factor is touched by itself.
         k, is_shared = int(sizes[0]), len(starts) > 0 and (starts == starts[0]).all()
         if is_shared or np.array_equal(starts, np.arange(len(starts)) * k * k):
-            tables = flat[starts[0] : starts[0] + k * k] if is_shared else flat[: len(starts) * k * k]
+            tables = (
+                flat[starts[0] : starts[0] + k * k] if is_shared else flat[: len(starts) * k * k]
+            )
             values = tables.reshape((k, k) if is_shared else (-1, k, k))
             return _made(name, rows, members.reshape(-1, 2), values)
     if cells.sum() > max(most_cells, len(flat)):
