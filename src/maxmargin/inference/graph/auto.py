@@ -30,7 +30,7 @@ from maxmargin.inference.graph.factors import custom
 from maxmargin.inference.graph.junction import JunctionTree, find_junction_tree
 from maxmargin.inference.graph.local import local_room, polish
 from maxmargin.inference.graph.model import FactorGraph
-from maxmargin.inference.graph.passing import by_branch, by_srmp, n_cells
+from maxmargin.inference.graph.passing import by_branch, by_srmp, is_proved, n_cells
 from maxmargin.inference.graph.relaxed import by_loopy
 from maxmargin.inference.graph.restrict import restrict
 from maxmargin.inference.graph.score import labelling_score
@@ -188,11 +188,7 @@ def _better(known: GraphAnswer | None, found: GraphAnswer, options: Options) -> 
         return found
     first = found if found.score > known.score else known
     bound = max(first.score, min(known.bound, found.bound))
-    # Without a labelling only a bound of -inf proves anything: inf <= tol * inf would be true.
-    if first.score == -np.inf:
-        is_exact = bound == -np.inf
-    else:
-        is_exact = bound - first.score <= options.tol * (1.0 + abs(first.score))
+    is_exact = is_proved(bound, first.score, options.tol)
     # The method that is named is the one that ended the search, with its number of iterations.
     return GraphAnswer(first.labels, first.score, bound, is_exact, found.method, found.n_iterations)
 

@@ -14,7 +14,7 @@ from maxmargin.inference.graph.shape import DENSE, Shape
 __all__ = ["dense_graph", "own_tables", "table_sizes"]
 
 
-def dense_graph(graph: FactorGraph, most_cells: float = 100_000) -> FactorGraph:
+def dense_graph(graph: FactorGraph, most_cells: float = np.inf) -> FactorGraph:
     """Return the graph with the same factors, all of them dense tables.
 
     Parameters
@@ -22,7 +22,8 @@ def dense_graph(graph: FactorGraph, most_cells: float = 100_000) -> FactorGraph:
     graph : FactorGraph
         Returned as it is if it has nothing but tables.
     most_cells : float
-        A rule whose table would have more is refused; inf for callers that know the sizes.
+        A rule whose table would have more is refused; inf, the default, is for callers that have
+        seen the sizes.
 
     Examples
     --------
@@ -63,7 +64,8 @@ def table_sizes(shape: Shape) -> npt.NDArray[np.float64]:
     if len(shape.kinds) == 0:
         return np.zeros(0)
     sizes = shape.n_labels[shape.members].astype(np.float64)
-    found: npt.NDArray[np.float64] = np.multiply.reduceat(sizes, shape.member_at[:-1])
+    with np.errstate(over="ignore"):
+        found: npt.NDArray[np.float64] = np.multiply.reduceat(sizes, shape.member_at[:-1])
     return found
 
 
