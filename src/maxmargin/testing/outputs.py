@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.core.contract import output_size
 from maxmargin.structures import (
     ChainData,
+    ForestGraphs,
     IndependentLabels,
     ListedLabels,
     MulticlassData,
@@ -46,6 +47,15 @@ def _of_chain(data: ChainData, i: int) -> np.ndarray:
     if len(data.node_barrier):
         barrier += data.node_barrier[np.arange(first, last), rows].sum(axis=1)
     return rows[barrier == 0.0]
+
+
+def _of_graphs(data: Any, i: int) -> np.ndarray:
+    graphs = data.graphs
+    first, last = int(graphs.shapes.node_at[i]), int(graphs.shapes.node_at[i + 1])
+    rows = labellings(last - first, graphs.layout.n_labels)
+    if len(graphs.barrier):
+        rows = rows[graphs.barrier[np.arange(first, last), rows].sum(axis=1) == 0.0]
+    return rows
 
 
 def _of_labels(data: Any, i: int) -> np.ndarray:
@@ -115,6 +125,7 @@ def _unlisted(structure: Any) -> ValueError:
 ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     MulticlassData: _of_multiclass,
     ChainData: _of_chain,
+    ForestGraphs: _of_graphs,
     IndependentLabels: _of_labels,
     TreeLabels: _of_labels,
     ListedLabels: _of_labels,
