@@ -38,6 +38,8 @@ class StackedGraphs:
     hyper_types : int array of shape (H,); all hyperedges of a type have the same number of nodes
     hyper_at : int64 array of shape (n + 1,), or None if there are no hyperedges
     hyper_features : dense or CSR matrix of shape (H, n_hyper_columns), or None
+    hyper_orders : int array of shape (H,), how many nodes each hyperedge has, or None if its type
+        alone says so
     """
 
     nodes: Any
@@ -51,6 +53,7 @@ class StackedGraphs:
     hyper_types: np.ndarray | None = None
     hyper_at: np.ndarray | None = None
     hyper_features: Any = None
+    hyper_orders: np.ndarray | None = None
 
     @property
     def n_graphs(self) -> int:
