@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.inference._checks import check_potential
-from maxmargin.inference.graph.factors import FACTORS, Factor, Table
+from maxmargin.inference.graph.factors import FACTORS, Factor, Table, custom
 from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.shape import Shape, graph_shape
 
@@ -97,6 +96,14 @@ class FactorGraph:
         return float(
             labelling_score(self.shape, self.unary, self.tables, check_labelling(self, labels))
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        if (self.shape.kinds == custom.KIND).any():
+            raise TypeError(
+                "a FactorGraph with a CustomFactor holds the address of compiled code and cannot "
+                "be pickled; make it anew in each process."
+            )
+        return self.__dict__
 
     def __repr__(self) -> str:
         return f"FactorGraph({self.n_nodes} nodes, {self.n_factors} factors)"
@@ -206,8 +213,8 @@ def _laid_out(
     n_labels: npt.NDArray[np.int64], factors: list[Factor]
 ) -> tuple[Shape, npt.NDArray[np.float64]]:
     """Return the shape of these factors, and their numbers one after the other."""
-    kinds = [sys.modules[type(factor).__module__].KIND for factor in factors]
-    numbers = [factor.numbers() for factor in factors]
+    kinds = [factor.kind for factor in factors]
+    numbers = [factor.words() for factor in factors]
     ends = np.cumsum([0, *(len(row) for row in numbers)])
     on = [factor.on(n_labels[list(factor.nodes)].tolist()) for factor in factors]
     members = [v for factor in factors for v in factor.nodes]

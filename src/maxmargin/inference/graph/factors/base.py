@@ -4,17 +4,22 @@ The module of a kind has a class derived from `Factor`, an int `KIND` that no ot
 
     message(shape, tables, factor, slot, incoming, out)
 
-marked `@jitable`. It fills out[:K], K the number of labels of the node v of ``slot``, with
+    value(shape, tables, factor, labels)
+
+marked `@jitable`. `value` returns T(x_f) of a labelling of all nodes. `message` fills out[:K], K
+the number of labels of the node v of ``slot``, with
 
     r(x_v) = max over the labels of the other members of T(x_f) + sum_{u != v} incoming_u(x_u),
 
 where incoming_u is the message of the slot of u, at shape.message_at of that slot. Numbers may be
--inf, never NaN or +inf. The value of a labelling follows from it: let incoming_u be 0 at x_u and
--inf elsewhere; then r(x_v) = T(x_f).
+-inf, never NaN or +inf. The value of a labelling follows from the message: let incoming_u be 0 at
+x_u and -inf elsewhere; then r(x_v) = T(x_f). Algorithms call both by `factor_message` and
+`factor_value` (switch.py).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +38,12 @@ class Factor:
 
     nodes: tuple[int, ...]
 
+    @property
+    def kind(self) -> int:
+        """Return the `KIND` of its module, by which compiled code knows it."""
+        kind: int = sys.modules[type(self).__module__].KIND
+        return kind
+
     def check(self, n_labels: Sequence[int]) -> None:
         """Refuse nodes whose labels do not fit. ``n_labels`` has one number per member."""
 
@@ -43,6 +54,10 @@ class Factor:
     def numbers(self) -> npt.NDArray[np.float64]:
         """Return what the kind keeps in `tables`: its table, or its parameters."""
         return np.zeros(0)
+
+    def words(self) -> npt.NDArray[np.float64]:
+        """Return `numbers`, and what else compiled code must know of this factor."""
+        return self.numbers()
 
     def value(self, labels: Sequence[int]) -> float:
         """Return the score of these labels of its nodes; the definition, for checks."""

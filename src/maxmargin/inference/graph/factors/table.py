@@ -11,6 +11,7 @@ import numpy.typing as npt
 from maxmargin.core.compile import jitable
 from maxmargin.inference._checks import check_potential
 from maxmargin.inference.graph.factors.base import Factor, check_nodes
+from maxmargin.inference.graph.factors.pair import pair_message
 from maxmargin.inference.graph.shape import DENSE
 
 KIND = DENSE
@@ -69,23 +70,7 @@ def message(shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out:
         other = first + last - 1 - slot
         at = shape.message_at[other]
         n_other = shape.message_at[other + 1] - at
-        if slot == first:
-            for x in range(n_own):
-                best = -np.inf
-                row = table + x * n_other
-                for y in range(n_other):
-                    value = tables[row + y] + incoming[at + y]
-                    best = value if value > best else best
-                out[x] = best
-        else:
-            for x in range(n_own):
-                out[x] = -np.inf
-            for y in range(n_other):
-                row = table + y * n_own
-                added = incoming[at + y]
-                for x in range(n_own):
-                    value = tables[row + x] + added
-                    out[x] = value if value > out[x] else out[x]
+        pair_message(tables, table, slot == first, incoming, at, n_other, out, 0, n_own)
         return
     _message_of_many(shape, tables, factor, slot, incoming, out)
 
@@ -116,3 +101,13 @@ def _message_of_many(
             else:
                 value += incoming[shape.message_at[s] + label]
         out[x] = value if value > out[x] else out[x]
+
+
+@jitable
+def value(shape: Any, tables: Any, factor: int, labels: Any) -> float:
+    """Return the entry at a labelling of all nodes."""
+    cell = 0
+    for s in range(shape.member_at[factor], shape.member_at[factor + 1]):
+        cell = cell * shape.n_labels[shape.members[s]] + labels[shape.members[s]]
+    score: float = tables[shape.table_at[factor] + cell]
+    return score
