@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,13 +11,11 @@ import numpy.typing as npt
 
 from maxmargin.inference._checks import check_potential
 from maxmargin.inference.graph.factors import FACTORS, Factor, Table, custom
+from maxmargin.inference.graph.pairs import Pairs, check_pairs, merged_pairs, without
 from maxmargin.inference.graph.score import labelling_score
-from maxmargin.inference.graph.shape import Shape, graph_shape
+from maxmargin.inference.graph.shape import DENSE, Shape, graph_shape
 
 __all__ = ["FactorGraph"]
-
-#: The most cells of one dense table.
-MOST_CELLS = 10_000_000
 
 
 class FactorGraph:
@@ -29,12 +28,13 @@ class FactorGraph:
     Parameters
     ----------
     unary : array-like of shape (n, K), or sequence of n 1-D array-likes
-        Scores of the labels of each node; nodes may have different numbers of labels.
+        Scores of the labels of each node; nodes may have different numbers of labels. -inf forbids
+        a label.
     edges : array-like of int of shape (E, 2), default=()
         Pairs of different nodes, in either direction, also repeated.
     tables : array-like of shape (K, K) or (E, K, K), or sequence of E 2-D array-likes
-        The table of edge (a, b) has the labels of a as rows. One table serves all edges. Needed if
-        there are edges.
+        The table of edge (a, b) has the labels of a as rows. One table serves all edges, and is
+        stored once. Needed if there are edges.
     factors : iterable of Factor, default=()
         See `maxmargin.inference.graph.factors`.
 
@@ -60,17 +60,12 @@ class FactorGraph:
         tables: Any = None,
         factors: Iterable[Factor] = (),
     ) -> None:
-        rows = [check_potential(f"unary[{v}]", row, 1) for v, row in enumerate(unary)]
-        for v, row in enumerate(rows):
-            if len(row) == 0:
-                raise ValueError(f"unary[{v}] is empty: node {v} has no label.")
-        n_labels = np.array([len(row) for row in rows], dtype=np.int64)
-        given = [*_edge_tables(n_labels, edges, tables), *factors]
+        self.unary, n_labels = _check_unary(unary)
+        pairs = check_pairs(n_labels, edges, tables)
+        given = list(factors)
         for number, factor in enumerate(given):
             _check_factor(number, factor, n_labels)
-        merged = _merged(given)
-        self.unary = np.concatenate([np.zeros(0), *rows])
-        self.shape, self.tables = _laid_out(n_labels, merged)
+        self.shape, self.tables = _laid_out(n_labels, *_merged(n_labels, pairs, given))
 
     @classmethod
     def of_arrays(
@@ -128,34 +123,19 @@ def check_labelling(graph: FactorGraph, labels: Any) -> npt.NDArray[np.int32]:
     return np.ascontiguousarray(given, dtype=np.int32)
 
 
-def _edge_tables(n_labels: npt.NDArray[np.int64], edges: Any, tables: Any) -> list[Factor]:
-    """Return the edges as tables; refuse nodes that are not there, loops and missing tables."""
-    pairs = np.asarray(edges)
-    if pairs.size == 0:
-        return []
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f"edges must have shape (n_edges, 2), got {pairs.shape}.")
-    if pairs.dtype.kind not in "iu":
-        raise TypeError(f"edges must hold integer nodes, got dtype {pairs.dtype}.")
-    n_nodes, n_edges = len(n_labels), len(pairs)
-    for e, (a, b) in enumerate(pairs.tolist()):
-        if not (0 <= a < n_nodes and 0 <= b < n_nodes):
-            raise ValueError(f"edges[{e}] is ({a}, {b}); expected nodes from 0 to {n_nodes - 1}.")
-        if a == b:
-            raise ValueError(f"edges[{e}] joins node {a} to itself; expected two different nodes.")
-    if tables is None:
-        raise ValueError(f"there are {n_edges} edges but no tables; expected one table per edge.")
-    is_shared = not isinstance(tables, (list, tuple)) and np.ndim(tables) == 2
-    is_shared = is_shared or (isinstance(tables, (list, tuple)) and np.ndim(tables[0]) == 1)
-    if not is_shared and len(tables) != n_edges:
-        raise ValueError(f"there are {n_edges} edges but {len(tables)} tables.")
-    found: list[Factor] = []
-    for e, pair in enumerate(pairs.tolist()):
-        try:
-            found.append(Table(pair, tables if is_shared else tables[e]))
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"tables[{e}]: {error}") from None
-    return found
+def _check_unary(unary: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the scores of all labels, flat, and how many labels each node has."""
+    if isinstance(unary, np.ndarray) and unary.ndim == 2:
+        scores = check_potential("unary", unary, 2)
+        if len(scores) and scores.shape[1] == 0:
+            raise ValueError("unary[0] is empty: node 0 has no label.")
+        return scores.ravel().copy(), np.full(len(scores), scores.shape[1], dtype=np.int64)
+    rows = [check_potential(f"unary[{v}]", row, 1) for v, row in enumerate(unary)]
+    for v, row in enumerate(rows):
+        if len(row) == 0:
+            raise ValueError(f"unary[{v}] is empty: node {v} has no label.")
+    n_labels = np.array([len(row) for row in rows], dtype=np.int64)
+    return np.concatenate([np.zeros(0), *rows]), n_labels
 
 
 def _check_factor(number: int, factor: Any, n_labels: npt.NDArray[np.int64]) -> None:
@@ -168,34 +148,75 @@ def _check_factor(number: int, factor: Any, n_labels: npt.NDArray[np.int64]) -> 
     for v in factor.nodes:
         if not 0 <= v < len(n_labels):
             raise ValueError(
-                f"factor {number} names the node {v}; expected nodes from 0 to {len(n_labels) - 1}."
+                f"factors[{number}] names the node {v}; "
+                f"expected nodes from 0 to {len(n_labels) - 1}."
             )
     factor.check(n_labels[list(factor.nodes)].tolist())
 
 
-def _merged(factors: list[Factor]) -> list[Factor]:
+def _merged(
+    n_labels: npt.NDArray[np.int64], pairs: Pairs, factors: list[Factor]
+) -> tuple[Pairs, list[Factor]]:
     """Add up tables of the same nodes, and tables whose nodes all belong to a larger one."""
+    small = [factor for factor in factors if isinstance(factor, Table) and len(factor.nodes) == 2]
+    if small:
+        starts = np.cumsum([len(pairs.values), *(table.values.size for table in small)])
+        pairs = Pairs(
+            np.concatenate([pairs.ends, [table.nodes for table in small]]),
+            np.concatenate([pairs.at, starts[:-1]]),
+            np.concatenate([pairs.values, *(table.numbers() for table in small)]),
+        )
     tables: dict[frozenset[int], Table] = {}
     others: list[Factor] = []
     for factor in factors:
         if not isinstance(factor, Table):
             others.append(factor)
-            continue
-        key = frozenset(factor.nodes)
-        tables[key] = _sum(tables[key], factor) if key in tables else factor
-    # A table goes into the first of the smallest tables that hold all its nodes.
+        elif len(factor.nodes) != 2:
+            key = frozenset(factor.nodes)
+            tables[key] = _sum(tables[key], factor) if key in tables else factor
+    pairs = merged_pairs(n_labels, pairs)
+    tables = _within(tables)
+    pairs = _pairs_within(n_labels, pairs, tables)
+    return pairs, [*tables.values(), *others]
+
+
+def _within(tables: dict[frozenset[int], Table]) -> dict[frozenset[int], Table]:
+    """Add tables of three nodes and more to the first of the smallest ones that hold them."""
     by_node: dict[int, list[frozenset[int]]] = {}
     for key in tables:
-        for v in key:
-            by_node.setdefault(v, []).append(key)
-    for key in sorted(tables, key=len):
-        if all(len(other) <= 2 for other in by_node[min(key)]) and len(key) > 1:
-            continue
-        holders = [k for k in by_node[min(key)] if k in tables and len(k) > len(key) and key < k]
-        if holders and len(key) > 1:
+        if len(key) > 2:
+            for v in key:
+                by_node.setdefault(v, []).append(key)
+    for key in sorted((key for key in tables if len(key) > 2), key=len):
+        fewest = min(key, key=lambda v: len(by_node[v]))
+        holders = [other for other in by_node[fewest] if other in tables and key < other]
+        if holders:
             holder = min(holders, key=len)
             tables[holder] = _sum(tables[holder], tables.pop(key))
-    return [*tables.values(), *others]
+    return tables
+
+
+def _pairs_within(
+    n_labels: npt.NDArray[np.int64], pairs: Pairs, tables: dict[frozenset[int], Table]
+) -> Pairs:
+    """Add pairs to the first of the smallest larger tables that hold both nodes."""
+    holder: dict[tuple[int, int], frozenset[int]] = {}
+    for key in sorted((key for key in tables if len(key) > 2), key=len):
+        for pair in itertools.combinations(sorted(key), 2):
+            holder.setdefault(pair, key)
+    if not holder or len(pairs.at) == 0:
+        return pairs
+    held = np.array(list(holder), dtype=np.int64)
+    n_nodes = len(n_labels)
+    codes = pairs.ends.min(axis=1) * n_nodes + pairs.ends.max(axis=1)
+    gone = np.isin(codes, held[:, 0] * n_nodes + held[:, 1])
+    for e in np.flatnonzero(gone).tolist():
+        a, b = pairs.ends[e].tolist()
+        at, sizes = pairs.at[e], (n_labels[a], n_labels[b])
+        values = pairs.values[at : at + sizes[0] * sizes[1]].reshape(sizes)
+        key = holder[min(a, b), max(a, b)]
+        tables[key] = _sum(tables[key], Table((a, b), values))
+    return without(n_labels, pairs, gone)
 
 
 def _sum(larger: Table, smaller: Table) -> Table:
@@ -210,20 +231,22 @@ def _sum(larger: Table, smaller: Table) -> Table:
 
 
 def _laid_out(
-    n_labels: npt.NDArray[np.int64], factors: list[Factor]
+    n_labels: npt.NDArray[np.int64], pairs: Pairs, factors: list[Factor]
 ) -> tuple[Shape, npt.NDArray[np.float64]]:
-    """Return the shape of these factors, and their numbers one after the other."""
-    kinds = [factor.kind for factor in factors]
+    """Return the shape of the pairs and then the factors, and their numbers one after the other."""
     numbers = [factor.words() for factor in factors]
-    ends = np.cumsum([0, *(len(row) for row in numbers)])
+    ends = np.cumsum([len(pairs.values), *(len(row) for row in numbers)])
     on = [factor.on(n_labels[list(factor.nodes)].tolist()) for factor in factors]
-    members = [v for factor in factors for v in factor.nodes]
+    members = np.array([v for factor in factors for v in factor.nodes], dtype=np.int64)
+    n_pairs = len(pairs.at)
     shape = graph_shape(
         n_labels,
-        np.array(members, dtype=np.int64),
-        np.array([len(factor.nodes) for factor in factors], dtype=np.int64),
-        ends[:-1],
-        np.array(kinds, dtype=np.int64),
-        np.concatenate([np.zeros(0, dtype=np.int32), *on]),
+        np.concatenate([pairs.ends.ravel(), members]),
+        np.concatenate([np.full(n_pairs, 2), [len(factor.nodes) for factor in factors]]).astype(
+            int
+        ),
+        np.concatenate([pairs.at, ends[:-1]]),
+        np.concatenate([np.full(n_pairs, DENSE), [factor.kind for factor in factors]]).astype(int),
+        np.concatenate([np.zeros(2 * n_pairs, dtype=np.int32), *on]),
     )
-    return shape, np.concatenate([np.zeros(0), *numbers])
+    return shape, np.concatenate([pairs.values, *numbers])

@@ -13,7 +13,6 @@ HiGHS is a library, so this runs from Python, not inside a compiled pass.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,21 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.inference.labels.graph import LabelGraph
+from maxmargin.inference.programs.highs import OPTIONS, is_feasible, limit_time, run, scaled
 
 __all__ = ["LabelProgram", "ProgramAnswer", "ProgramRow"]
-
-_OPTIONS = {
-    "output_flag": False,
-    "threads": 1,
-    "parallel": "off",
-    "random_seed": 0,
-    "primal_feasibility_tolerance": 1e-9,
-    "dual_feasibility_tolerance": 1e-9,
-    "mip_feasibility_tolerance": 1e-9,
-    "mip_rel_gap": 0.0,
-    "mip_abs_gap": 0.0,
-}
-
 
 class ProgramRow(NamedTuple):
     """A row low <= node_coef . y + edge_coef . mu <= high; None stands for zero coefficients."""
@@ -156,22 +143,22 @@ class LabelProgram:
             lower[(fix == 1) & ~absent] = 1.0
             upper[fix == 0] = 0.0
         weights = np.concatenate([np.where(absent, 0.0, unary), pair])
-        scaled, factor = _scaled(weights)
+        prices, factor = scaled(weights)
         extra = [self._row(row, absent) for row in rows]
         extra += [self._cut(label_set) for label_set in banned]
 
         n_columns = len(weights)
         highs = self._highs
-        highs.changeColsCost(n_columns, np.arange(n_columns, dtype=np.int32), scaled)
+        highs.changeColsCost(n_columns, np.arange(n_columns, dtype=np.int32), prices)
         nodes = np.arange(self._n_labels, dtype=np.int32)
         highs.changeColsBounds(self._n_labels, nodes, lower, upper)
-        highs.setOptionValue("time_limit", math.inf if time_limit is None else float(time_limit))
+        limit_time(highs, time_limit, self.integral)
         beginning = self._beginning(start, lower, upper, extra)
         if beginning is not None:
             highs.setSolution(n_columns, np.arange(n_columns, dtype=np.int32), beginning)
         try:
             self._add(extra)
-            status = self._run()
+            status = run(self._highs)
             return self._answer(status, weights, factor, beginning)
         finally:
             n_extra = highs.getNumRow() - self._n_rows
@@ -185,7 +172,7 @@ class LabelProgram:
 
         m, n_edges = self._n_labels, self._n_edges
         highs = highspy.Highs()
-        for name, value in _OPTIONS.items():
+        for name, value in OPTIONS.items():
             highs.setOptionValue(name, value)
         highs.addVars(m + n_edges, np.zeros(m + n_edges), np.ones(m + n_edges))
         highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
@@ -213,7 +200,7 @@ class LabelProgram:
         node_coef, edge_coef, low, high = row
         node = np.zeros(self._n_labels) if node_coef is None else np.asarray(node_coef, dtype=float)
         edge = np.zeros(self._n_edges) if edge_coef is None else np.asarray(edge_coef, dtype=float)
-        coefs, factor = _scaled(np.concatenate([np.where(absent, 0.0, node), edge]))
+        coefs, factor = scaled(np.concatenate([np.where(absent, 0.0, node), edge]))
         return _Row(coefs, low / factor, high / factor)
 
     def _cut(self, label_set: npt.ArrayLike) -> _Row:
@@ -254,22 +241,6 @@ class LabelProgram:
     def _products(self, node: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return node[self.graph.edges[:, 0]] * node[self.graph.edges[:, 1]]
 
-    def _run(self) -> str:
-        highs = self._highs
-        if highs.run().name == "kError":
-            # HiGHS has one pool of threads per process. If other code has set its size, use that.
-            highs.setOptionValue("threads", 0)
-            highs.run()
-        found = highs.getModelStatus()
-        if found.name not in _STATUS:
-            # The basis may have become singular: solve again without a basis.
-            highs.clearSolver()
-            highs.run()
-            found = highs.getModelStatus()
-        if found.name not in _STATUS:
-            raise RuntimeError(f"HiGHS gave up: {highs.modelStatusToString(found)}.")
-        return _STATUS[found.name]
-
     def _answer(
         self,
         status: str,
@@ -284,7 +255,7 @@ class LabelProgram:
         info = self._highs.getInfo()
         point, value = nothing, -np.inf
         # If the simplex method was stopped early, its point may be infeasible.
-        is_found = status == "optimal" or (self.integral and _is_feasible(info))
+        is_found = status == "optimal" or (self.integral and is_feasible(info))
         if is_found:
             point = np.clip(np.array(self._highs.getSolution().col_value), 0.0, 1.0)
             if self.integral:
@@ -306,31 +277,3 @@ class _Row(NamedTuple):
     coefs: npt.NDArray[np.float64]
     low: float
     high: float
-
-
-#: Statuses of HiGHS by their names, since HiGHS itself is imported when it is used.
-_STATUS = {
-    "kOptimal": "optimal",
-    "kTimeLimit": "time_limit",
-    "kInfeasible": "infeasible",
-    # All variables lie between 0 and 1, so no programme is unbounded.
-    "kUnboundedOrInfeasible": "infeasible",
-}
-
-
-def _is_feasible(info: Any) -> bool:
-    from highspy import SolutionStatus
-
-    return bool(info.primal_solution_status == int(SolutionStatus.kSolutionStatusFeasible))
-
-
-def _scaled(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
-    """Return values / factor and factor, the power of two that makes the largest size 1/2 to 1.
-
-    To divide by a power of two is exact.
-    """
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0:
-        return values, 1.0
-    factor = 2.0 ** min(math.frexp(largest)[1], 1023)
-    return values / factor, factor

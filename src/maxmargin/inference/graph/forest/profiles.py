@@ -59,13 +59,11 @@ def profile_room(
 ) -> ProfileRoom:
     """Return the workspace of `forest_profile` for this shape, these steps and this limit."""
     n_nodes = len(shape.n_labels)
-    room = ProfileRoom(
-        *(np.empty(n_nodes + 1, dtype=np.int64) for _ in range(6)),
-        np.empty(shape.unary_at[-1]),
-        np.empty(0),
-        np.empty(0),
-        np.empty(0),
+    most, table_at, reached, before_at, before_most, left = np.empty(
+        (6, n_nodes + 1), dtype=np.int64
     )
+    own, none = np.empty(shape.unary_at[-1]), np.empty(0)
+    room = ProfileRoom(most, table_at, reached, before_at, before_most, left, own, none, none, none)
     n_table, n_before = _lay_out(shape, forest, step, limit, room)
     return room._replace(
         message=np.empty(room.most[n_nodes] + 1),
