@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from maxmargin.inputs.graphs import Graph
 from maxmargin.inputs.sequences import offsets_of
 from maxmargin.structures import StackedGraphs
+from maxmargin.structures.graph.cycles import cycle_of
 
 
 def read_edges(graphs: list[Graph], sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -74,6 +76,32 @@ def read_hyperedges(
         np.array(orders, dtype=np.int64),
         offsets_of(counts),
     )
+
+
+def check_forests(stack: StackedGraphs) -> None:
+    """Refuse graphs with a cycle, whose nodes the error names, and graphs with hyperedges."""
+    if stack.hyper_at is not None and stack.hyper_at[-1] > 0:
+        i = int(np.argmax(np.diff(stack.hyper_at) > 0))
+        raise ValueError(
+            f"X[{i}] has hyperedges; a forest has edges of two nodes only. GraphSVM takes all."
+        )
+    n_nodes, at = int(stack.node_at[-1]), stack.edge_at
+    graph = np.repeat(np.arange(stack.n_graphs), np.diff(at))
+    ends = (stack.node_at[graph][:, None] + stack.edges).T
+    links = sp.coo_matrix((np.ones(len(graph)), ends), shape=(n_nodes, n_nodes))
+    part = connected_components(links, directed=False)[1]
+    # Every component of a forest has one node more than edges.
+    n_parts = np.bincount(part)
+    n_edges = np.bincount(part[ends[0]], minlength=len(n_parts))
+    bad = np.flatnonzero(n_edges >= n_parts)
+    if len(bad):
+        first = int(np.argmax(part == bad[0]))
+        i = int(np.searchsorted(stack.node_at, first, side="right")) - 1
+        cycle = cycle_of(int(np.diff(stack.node_at)[i]), stack.edges[at[i] : at[i + 1]])
+        raise ValueError(
+            f"X[{i}] has a cycle: the nodes {' - '.join(map(str, cycle))}. TreeSVM takes graphs "
+            "without cycles, GraphSVM takes all."
+        )
 
 
 def merged_edges(stack: StackedGraphs, symmetric: int) -> StackedGraphs:

@@ -16,11 +16,13 @@ from maxmargin.structures.classes.data import MulticlassData, multiclass_data
 from maxmargin.structures.graph import costs as _graph_costs  # noqa: F401
 from maxmargin.structures.graph import forest as _forest  # noqa: F401
 from maxmargin.structures.graph import forest_profile as _forest_profile  # noqa: F401
+from maxmargin.structures.graph import oracles as _graph_oracles  # noqa: F401
 from maxmargin.structures.graph import parts as _graph_parts  # noqa: F401
 from maxmargin.structures.graph import potentials as _graph_potentials  # noqa: F401
 from maxmargin.structures.graph.build import StackedGraphs, stacked_graphs
-from maxmargin.structures.graph.data import ForestGraphs
+from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs
 from maxmargin.structures.graph.forest import forest_data
+from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -50,6 +52,7 @@ STRUCTURES: dict[str, type] = {
     "multiclass": MulticlassData,
     "chain": ChainData,
     "graph_forest": ForestGraphs,
+    "graph": GeneralGraphs,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -67,6 +70,7 @@ __all__ = [
     "ChainLayout",
     "CompiledStructure",
     "ForestGraphs",
+    "GeneralGraphs",
     "IndependentLabels",
     "ListedLabels",
     "MulticlassData",
@@ -83,6 +87,7 @@ __all__ = [
     "chain_data",
     "chain_layout",
     "forest_data",
+    "general_data",
     "labels_data",
     "learnt_tree",
     "multiclass_data",

@@ -12,6 +12,7 @@ from maxmargin.core.contract import output_size
 from maxmargin.structures import (
     ChainData,
     ForestGraphs,
+    GeneralGraphs,
     IndependentLabels,
     ListedLabels,
     MulticlassData,
@@ -126,6 +127,7 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     MulticlassData: _of_multiclass,
     ChainData: _of_chain,
     ForestGraphs: _of_graphs,
+    GeneralGraphs: _of_graphs,
     IndependentLabels: _of_labels,
     TreeLabels: _of_labels,
     ListedLabels: _of_labels,

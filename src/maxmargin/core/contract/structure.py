@@ -237,6 +237,16 @@ def maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, output
 
 
 @generic_with_default
+def oracle_memory(data):
+    """Return the arrays, by name, that oracles remember from one call to the next. (Python only.)
+
+    Filling them with zeros makes them forget everything. What is remembered of an example may be
+    read and changed by calls for this example only: so results do not depend on threads.
+    """
+    return {}
+
+
+@generic_with_default
 def mix(data, i, left, left_at, right, right_at, share, outputs, at):
     """Write to (outputs, at) the output (1 - share) * left + share * right; return if that worked.
 

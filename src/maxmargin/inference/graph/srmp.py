@@ -61,7 +61,11 @@ class SrmpRoom(NamedTuple):
         r of all slots.
     held : float64 array, as long as messages; empty if all factors are dense pairs
     theta, guess, out : float64 arrays, as long as the largest number of labels
+    margin : float64 array of shape (n,)
+        By how much the best label of each node beat the next when it was decoded last; inf if only
+        one is possible.
     trial : int32 array of shape (n,)
+        The labelling that was decoded last.
     """
 
     reach: npt.NDArray[np.uint8]
@@ -74,6 +78,7 @@ class SrmpRoom(NamedTuple):
     theta: npt.NDArray[np.float64]
     guess: npt.NDArray[np.float64]
     out: npt.NDArray[np.float64]
+    margin: npt.NDArray[np.float64]
     trial: npt.NDArray[np.int32]
 
 
@@ -110,6 +115,7 @@ def srmp_room(shape: Shape) -> SrmpRoom:
         np.zeros(largest),
         np.zeros(largest),
         np.zeros(largest),
+        np.zeros(n_nodes),
         np.zeros(n_nodes, dtype=np.int32),
     )
 
@@ -140,12 +146,15 @@ def srmp(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
     for i in range(messages.shape[0]):
         if messages[i] == -np.inf:
             messages[i] = 0.0
-    return go_on(shape, unary, tables, messages, n_iterations, tolerance, room, labels)
+    return go_on(shape, unary, tables, messages, n_iterations, tolerance, -np.inf, room, labels)
 
 
 @kernel
-def go_on(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
-    """Do as `srmp`, for messages whose -inf still hold: of the same or stricter constraints."""
+def go_on(shape, unary, tables, messages, n_iterations, tolerance, floor, room, labels):
+    """Do as `srmp`, for messages whose -inf still hold: of the same or stricter constraints.
+
+    It also stops when the bound is no better than ``floor``.
+    """
     bound, score = np.inf, -np.inf
     n_forbidden = -1
     is_ending = False
@@ -173,7 +182,7 @@ def go_on(shape, unary, tables, messages, n_iterations, tolerance, room, labels)
                 for v in range(trial.shape[0]):
                     labels[v] = trial[v]
         close = tolerance * (1.0 + abs(bound))
-        if bound - score <= close or is_ending:
+        if bound - max(score, floor) <= close or is_ending:
             return bound, score, iteration + 1
         if last - bound <= close and n_forbidden == last_forbidden:
             if decodes:
@@ -198,7 +207,8 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
         shape.factor_of,
     )
     reach, share, partner, far, is_row = room.reach, room.share, room.partner, room.far, room.is_row
-    rest, theta, guess, out, trial = room.rest, room.theta, room.guess, room.out, room.trial
+    rest, theta, guess, out = room.rest, room.theta, room.guess, room.out
+    margin, trial = room.margin, room.trial
     n_nodes = n_labels.shape[0]
     done, ahead = (EARLIER, LATER) if is_forward else (LATER, EARLIER)
     bound = 0.0
@@ -260,6 +270,13 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
                 if guess[x] > guess[best]:
                     best = x
             trial[v] = best
+            second, n_best = -np.inf, 0
+            for x in range(n_own):
+                if theta[x] == c:
+                    n_best += 1
+                elif theta[x] > second:
+                    second = theta[x]
+            margin[v] = c - second if n_best == 1 else 0.0
         for x in range(n_own):
             theta[x] -= c
             if theta[x] == -np.inf:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import generic, implements, output_cost
 from maxmargin.costs.tables import PartCost, WeightedPartCost, WholeCost
@@ -53,6 +55,25 @@ def _output_cost(data, cost, i, outputs, at):
     for v in range(graphs.shapes.node_at[i + 1] - first):
         price = cost.matrix[graphs.labels[first + v], outputs[at + v]]
         total += node_factor(cost, i, first + v) * price
+    return total
+
+
+@jitable
+def largest_prices(data, cost, i, theta, outputs, at):
+    """Write the labels of largest cost, ties by the unary potentials; return the cost."""
+    graphs = data.graphs
+    n_labels, first = graphs.layout.n_labels, graphs.shapes.node_at[i]
+    total = 0.0
+    for v in range(graphs.shapes.node_at[i + 1] - first):
+        truth = graphs.labels[first + v]
+        best = truth
+        for k in range(n_labels):
+            price, most = cost.matrix[truth, k], cost.matrix[truth, best]
+            score, other = theta.unary[v * n_labels + k], theta.unary[v * n_labels + best]
+            if score > -np.inf and (price > most or (price == most and score > other)):
+                best = k
+        outputs[at + v] = best
+        total += node_factor(cost, i, first + v) * cost.matrix[truth, best]
     return total
 
 

@@ -68,22 +68,41 @@ class AnyGraphs:
     """Family of all data of graphs, whose field `graphs` holds `Graphs`."""
 
 
+class CyclicGraphs:
+    """Family of those with cycles, which have `Passing`, `GraphMemory` and `Effort`."""
+
+
 class IntegralGraphs:
     """Family of those whose outputs have one cell per node: its label."""
 
 
-class GraphMemory(NamedTuple):
-    """What the oracle of general graphs remembers, and how hard it tries.
+class Passing(NamedTuple):
+    """What message passing reads of each graph, stacked; see `SrmpRoom`."""
 
-    Messages are those with which it ended its last search in a graph. They begin at ``at[i]``, and
-    there are none where at[i] = at[i + 1], because memory is limited.
+    reach: Any  # (S,) uint8
+    share: Any  # (N,)
+    partner: Any  # (S,) int64
+    far: Any  # (S,) int32
+    is_row: Any  # (S,) bool
+    has_hyper: Any  # (n,) int8: whether a graph has factors other than edges
+
+
+class Effort(NamedTuple):
+    """How hard the oracle of graphs with cycles tries."""
+
+    precision: float  # the part of a loss that may be left between the bound and the output found
+    n_iterations: int  # most iterations of message passing
+    most_branches: int  # most nodes of branch and bound; 0: none
+
+
+class GraphMemory(NamedTuple):
+    """Messages with which the oracle ended its last search in each graph, where there is room.
+
+    Those of graph i begin at at[i]; there are none if at[i] = at[i + 1].
     """
 
     messages: Any  # float64, writeable
     at: Any  # (n + 1,) int64
-    precision: float  # the gap that is left, as a share of the bound of the loss
-    n_iterations: int  # most iterations of message passing
-    most_branches: int
 
 
 @belongs(IntegralGraphs, AnyGraphs)
@@ -99,12 +118,14 @@ class ForestGraphs(NamedTuple):
     edge: Any  # (N,) int32: the edge to the parent, -1 for roots
 
 
-@belongs(IntegralGraphs, AnyGraphs)
+@belongs(IntegralGraphs, CyclicGraphs, AnyGraphs)
 class GeneralGraphs(NamedTuple):
     """Graphs with cycles: message passing with a bound, then branch and bound."""
 
     graphs: Graphs
+    passing: Passing
     memory: GraphMemory
+    effort: Effort
 
 
 def graph_potentials(data: Any) -> GraphPotentials:

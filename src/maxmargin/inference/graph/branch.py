@@ -1,0 +1,299 @@
+"""Branch and bound on SRMP: the best labelling, or a better bound where time ends the search.
+
+A node of the search is a graph in which some labels are forbidden. The one of largest bound comes
+next: the graph's node whose two best labels are closest is chosen, and the search node gets two
+children, one where that node has the label that was decoded, one where it has not. Each child starts
+from the messages of its parent and makes a few iterations of SRMP. Its bound is the least of its own
+and of its parent's. Nodes whose bound is no better than the best labelling are dropped.
+
+A search node is stored as its last decision and its parent. Messages are kept for as many open
+nodes as there is memory for; the others start from those of the root, which is valid as well.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maxmargin.core.compile import kernel
+from maxmargin.inference.graph.shape import Shape
+from maxmargin.inference.graph.srmp import SrmpRoom, go_on, srmp, srmp_room
+
+__all__ = ["BranchRoom", "branch_and_bound", "branch_room", "search_more", "start_search"]
+
+# Places in `counts`: search nodes made, open nodes, rows of messages in use or once used, free rows.
+N_MADE, N_OPEN, N_ROWS, N_FREE = 0, 1, 2, 3
+# Places in `values`: the best score, and the largest bound of what was dropped.
+BEST, DROPPED = 0, 1
+
+
+class BranchRoom(NamedTuple):
+    """A search, and its scratch, for at most as many search nodes as `bound` is long.
+
+    Attributes
+    ----------
+    counts : int64 array, values : float64 array
+        Where the search stands.
+    bound : float64 array of shape (N,)
+    parent, node, label : int32 arrays of shape (N,)
+        The decision of each search node: `node` has `label`, or it has not.
+    is_fixed : bool array of shape (N,)
+    next_node, next_label : int32 arrays of shape (N,)
+        The decision of its children.
+    row : int32 array of shape (N,)
+        Its messages in `kept`; -1 if they were not kept.
+    heap : int32 array of shape (N,)
+        Open nodes, the one of largest bound first.
+    kept : float64 array of shape (P, length of messages)
+    free : int32 array of shape (P,)
+    unary, messages : float64 arrays
+    labels : int32 array of shape (n,)
+    srmp : SrmpRoom
+    """
+
+    counts: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    bound: npt.NDArray[np.float64]
+    parent: npt.NDArray[np.int32]
+    node: npt.NDArray[np.int32]
+    label: npt.NDArray[np.int32]
+    is_fixed: npt.NDArray[np.bool_]
+    next_node: npt.NDArray[np.int32]
+    next_label: npt.NDArray[np.int32]
+    row: npt.NDArray[np.int32]
+    heap: npt.NDArray[np.int32]
+    kept: npt.NDArray[np.float64]
+    free: npt.NDArray[np.int32]
+    unary: npt.NDArray[np.float64]
+    messages: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.int32]
+    srmp: SrmpRoom
+
+
+def branch_room(shape: Shape, most_nodes: int, most_bytes: int = 200_000_000) -> BranchRoom:
+    """Return the workspace for searches of at most most_nodes nodes.
+
+    At most ``most_bytes`` are spent on messages of open nodes.
+    """
+    n_messages = int(shape.message_at[-1])
+    # A search opens one node per two that it makes.
+    n_rows = max(1, min(most_nodes // 2 + 2, most_bytes // (8 * max(1, n_messages))))
+    size = max(most_nodes, 1) + 2
+
+    def ints() -> npt.NDArray[np.int32]:
+        return np.zeros(size, dtype=np.int32)
+
+    return BranchRoom(
+        np.zeros(4, dtype=np.int64),
+        np.zeros(2),
+        np.zeros(size),
+        ints(),
+        ints(),
+        ints(),
+        np.zeros(size, dtype=np.bool_),
+        ints(),
+        ints(),
+        ints(),
+        ints(),
+        np.zeros((n_rows, n_messages)),
+        np.zeros(n_rows, dtype=np.int32),
+        np.zeros(int(shape.unary_at[-1])),
+        np.zeros(n_messages),
+        np.zeros(len(shape.n_labels), dtype=np.int32),
+        srmp_room(shape),
+    )
+
+
+@kernel
+def branch_and_bound(
+    shape, unary, tables, messages, most_nodes, n_first, n_iterations, tolerance, room, labels
+):
+    """Search with at most most_nodes search nodes; return (bound, score, search nodes made).
+
+    Parameters
+    ----------
+    messages : float64 array
+        Where SRMP starts at the root, as `srmp` takes them; left for the next call.
+    most_nodes : int
+        At most as many as the room was made for.
+    n_first, n_iterations : int
+        The most iterations of SRMP at the root, and at each other node.
+    tolerance : float
+        Stop when bound - score <= tolerance * (1 + |bound|): the labelling is optimal.
+    room : BranchRoom
+    labels : int32 array of shape (n,)
+        Receives the best labelling; if `score` is -inf, it is none that is feasible.
+    """
+    start_search(shape, unary, tables, messages, n_first, tolerance, room, labels)
+    return search_more(
+        shape, unary, tables, messages, most_nodes, n_iterations, tolerance, room, labels
+    )
+
+
+@kernel
+def start_search(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
+    """Begin a search: run SRMP at the root; return (bound, score, iterations)."""
+    room.counts[:] = 0
+    room.values[:] = -np.inf
+    bound, score, n_done = srmp(
+        shape, unary, tables, messages, n_iterations, tolerance, room.srmp, labels
+    )
+    room.values[BEST] = score
+    room.unary[:] = unary
+    room.messages[:] = messages
+    room.labels[:] = labels
+    room.parent[0] = -1
+    room.counts[N_MADE] = 1
+    _open(shape, 0, bound, tolerance, room)
+    return bound, score, n_done
+
+
+@kernel
+def search_more(
+    shape, unary, tables, messages, most_nodes, n_iterations, tolerance, room, labels
+):
+    """Go on with a search until it is over or has most_nodes search nodes.
+
+    Returns (bound, score, search nodes made). ``messages`` are those of the root, ``labels`` the
+    best labelling; all arguments but most_nodes are as before.
+    """
+    counts, values = room.counts, room.values
+    while counts[N_OPEN] > 0 and counts[N_MADE] + 2 <= most_nodes:
+        parent = room.heap[0]
+        if _is_closed(room.bound[parent], values[BEST], tolerance):
+            break  # and so are all others
+        _take_first(room)
+        v, label, row = room.next_node[parent], room.next_label[parent], room.row[parent]
+        for is_fixed in (True, False):
+            child = counts[N_MADE]
+            counts[N_MADE] += 1
+            room.parent[child] = parent
+            room.node[child], room.label[child], room.is_fixed[child] = v, label, is_fixed
+            _restrict(shape, unary, child, room)
+            room.messages[:] = messages if row < 0 else room.kept[row]
+            bound, score, _ = go_on(
+                shape, room.unary, tables, room.messages, n_iterations, tolerance, values[BEST],
+                room.srmp, room.labels,
+            )  # fmt: skip
+            if score > values[BEST]:
+                values[BEST] = score
+                labels[:] = room.labels
+            if not is_fixed and row >= 0:
+                room.free[counts[N_FREE]] = row
+                counts[N_FREE] += 1
+            _open(shape, child, min(bound, room.bound[parent]), tolerance, room)
+    bound = max(values[BEST], values[DROPPED])
+    if counts[N_OPEN] > 0:
+        bound = max(bound, room.bound[room.heap[0]])
+    return bound, values[BEST], counts[N_MADE]
+
+
+@kernel
+def _is_closed(bound, best, tolerance):
+    return bound == -np.inf or bound - best <= tolerance * (1.0 + abs(bound))
+
+
+@kernel
+def _open(shape, child, bound, tolerance, room):
+    """Put a search node that SRMP has just seen among the open ones, or drop it."""
+    counts, values = room.counts, room.values
+    room.bound[child] = bound
+    v = -1 if _is_closed(bound, values[BEST], tolerance) else _closest(shape, room)
+    if v < 0:
+        values[DROPPED] = max(values[DROPPED], bound)
+        return
+    room.next_node[child] = v
+    room.next_label[child] = _label_of(shape, v, room)
+    row = -1
+    if counts[N_FREE] > 0:
+        counts[N_FREE] -= 1
+        row = room.free[counts[N_FREE]]
+    elif counts[N_ROWS] < room.kept.shape[0]:
+        row = counts[N_ROWS]
+        counts[N_ROWS] += 1
+    room.row[child] = row
+    if row >= 0:
+        room.kept[row] = room.messages
+    # Into the heap.
+    heap = room.heap
+    i = counts[N_OPEN]
+    counts[N_OPEN] += 1
+    while i > 0 and room.bound[heap[(i - 1) // 2]] < bound:
+        heap[i] = heap[(i - 1) // 2]
+        i = (i - 1) // 2
+    heap[i] = child
+
+
+@kernel
+def _take_first(room):
+    """Take the open node of largest bound out of the heap."""
+    counts, heap, bound = room.counts, room.heap, room.bound
+    counts[N_OPEN] -= 1
+    n = counts[N_OPEN]
+    moved = heap[n]
+    i = 0
+    while True:
+        below = 2 * i + 1
+        if below >= n:
+            break
+        if below + 1 < n and bound[heap[below + 1]] > bound[heap[below]]:
+            below += 1
+        if bound[heap[below]] <= bound[moved]:
+            break
+        heap[i] = heap[below]
+        i = below
+    heap[i] = moved
+
+
+@kernel
+def _closest(shape, room):
+    """Return the node with at least two possible labels whose best two are closest; -1 if none.
+
+    Nodes with many factors come a little earlier.
+    """
+    closest, least = -1, np.inf
+    for v in range(shape.n_labels.shape[0]):
+        first, last = shape.unary_at[v], shape.unary_at[v + 1]
+        n_possible = 0
+        for i in range(first, last):
+            if room.unary[i] > -np.inf:
+                n_possible += 1
+        if n_possible < 2:
+            continue
+        margin = room.srmp.margin[v]
+        if margin == np.inf and closest >= 0:
+            continue  # decided, although not by unary potentials alone
+        margin -= 1e-3 * (shape.slot_at[v + 1] - shape.slot_at[v])
+        if closest < 0 or margin < least:
+            closest, least = v, margin
+    return closest
+
+
+@kernel
+def _label_of(shape, v, room):
+    """Return the label by which to branch on node v: what was decoded, if that is possible."""
+    label = room.labels[v]
+    if room.unary[shape.unary_at[v] + label] > -np.inf:
+        return label
+    for x in range(shape.n_labels[v]):
+        if room.unary[shape.unary_at[v] + x] > -np.inf:
+            return x
+    return label
+
+
+@kernel
+def _restrict(shape, unary, child, room):
+    """Fill room.unary with the potentials of a search node: -inf at all that it forbids."""
+    room.unary[:] = unary
+    while room.parent[child] >= 0:
+        v, label = room.node[child], room.label[child]
+        first = shape.unary_at[v]
+        if room.is_fixed[child]:
+            for x in range(shape.n_labels[v]):
+                if x != label:
+                    room.unary[first + x] = -np.inf
+        else:
+            room.unary[first + label] = -np.inf
+        child = room.parent[child]
