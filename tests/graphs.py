@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numba
 import numpy as np
 
 from maxmargin.inference import FactorGraph
@@ -109,3 +110,8 @@ def all_labellings(graph) -> np.ndarray:
 def all_scores(graph) -> np.ndarray:
     """Return the scores of all labellings of a graph, in the order of `all_labellings`."""
     return np.array([graph.score(labels) for labels in all_labellings(graph)])
+
+
+def run_times(compiled, python):
+    """Return how many graphs to draw: fewer where NUMBA_DISABLE_JIT lets kernels run as Python."""
+    return python if numba.config.DISABLE_JIT else compiled

@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maxmargin.core.compile import kernel
-from maxmargin.inference.graph.factors.pair import pair_message
+from maxmargin.core.compile import jitable, kernel
+from maxmargin.inference.graph.factors.pair import pair_message, place
 from maxmargin.inference.graph.factors.switch import factor_message
 from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.shape import DENSE, Shape
@@ -61,6 +61,13 @@ class SrmpRoom(NamedTuple):
         r of all slots.
     held : float64 array, as long as messages; empty if all factors are dense pairs
     theta, guess, out : float64 arrays, as long as the largest number of labels
+<<<<<<< HEAD
+=======
+    floor : float64 array of shape (1,)
+        -inf, or: stop when the bound is no better than this.
+    keeps : bool array of shape (1,)
+        False, or: -inf in the messages are true of these potentials too.
+>>>>>>> g1
     margin : float64 array of shape (n,)
         By how much the best label of each node beat the next when it was decoded last; inf if only
         one is possible.
@@ -78,6 +85,11 @@ class SrmpRoom(NamedTuple):
     theta: npt.NDArray[np.float64]
     guess: npt.NDArray[np.float64]
     out: npt.NDArray[np.float64]
+<<<<<<< HEAD
+=======
+    floor: npt.NDArray[np.float64]
+    keeps: npt.NDArray[np.bool_]
+>>>>>>> g1
     margin: npt.NDArray[np.float64]
     trial: npt.NDArray[np.int32]
 
@@ -115,6 +127,11 @@ def srmp_room(shape: Shape) -> SrmpRoom:
         np.zeros(largest),
         np.zeros(largest),
         np.zeros(largest),
+<<<<<<< HEAD
+=======
+        np.array([-np.inf]),
+        np.zeros(1, dtype=np.bool_),
+>>>>>>> g1
         np.zeros(n_nodes),
         np.zeros(n_nodes, dtype=np.int32),
     )
@@ -143,6 +160,7 @@ def srmp(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
     -------
     bound : -inf if there is no feasible labelling.
     """
+<<<<<<< HEAD
     for i in range(messages.shape[0]):
         if messages[i] == -np.inf:
             messages[i] = 0.0
@@ -155,6 +173,13 @@ def go_on(shape, unary, tables, messages, n_iterations, tolerance, floor, room, 
 
     It also stops when the bound is no better than ``floor``.
     """
+=======
+    if not room.keeps[0]:
+        for i in range(messages.shape[0]):
+            if messages[i] == -np.inf:
+                messages[i] = 0.0
+    floor = room.floor[0]
+>>>>>>> g1
     bound, score = np.inf, -np.inf
     n_forbidden = -1
     is_ending = False
@@ -191,7 +216,7 @@ def go_on(shape, unary, tables, messages, n_iterations, tolerance, floor, room, 
     return bound, score, n_iterations
 
 
-@kernel
+@jitable
 def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
     """Visit all nodes once; return the bound and how many labels are impossible.
 
@@ -217,14 +242,12 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
         v = step if is_forward else n_nodes - 1 - step
         n_own = n_labels[v]
         first = unary_at[v]
-        own = unary[first : first + n_own]
         for x in range(n_own):
-            theta[x] = own[x]
-            guess[x] = own[x]
+            theta[x] = unary[place(first + x)]
+            guess[x] = theta[x]
         for i in range(slot_at[v], slot_at[v + 1]):
             s = slots[i]
             at = message_at[s]
-            r = rest[at : at + n_own]
             is_behind = reach[s] & done != 0
             if is_behind or is_fresh:
                 if partner[s] >= 0:
@@ -235,24 +258,22 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
                 else:
                     factor_message(shape, tables, factor_of[s], s, messages, out)
                     for x in range(n_own):
-                        r[x] = out[x]
+                        rest[place(at + x)] = out[x]
             for x in range(n_own):
-                theta[x] += r[x]
+                theta[x] += rest[place(at + x)]
             if not decodes:
                 continue
             if not is_behind:
                 for x in range(n_own):
-                    guess[x] += r[x]
+                    guess[x] += rest[place(at + x)]
             elif partner[s] >= 0:
-                table, held, n_other = table_at[factor_of[s]], trial[far[s]], n_labels[far[s]]
-                if is_row[s]:
-                    column = tables[table + held : table + n_own * n_other : n_other]
-                    for x in range(n_own):
-                        guess[x] += column[x]
-                else:
-                    row = tables[table + held * n_own : table + n_own * n_other]
-                    for x in range(n_own):
-                        guess[x] += row[x]
+                n_other, held = n_labels[far[s]], trial[far[s]]
+                start, along = held, n_other
+                if not is_row[s]:
+                    start, along = held * n_own, 1
+                start += table_at[factor_of[s]]
+                for x in range(n_own):
+                    guess[x] += tables[place(start + x * along)]
             else:
                 _hold(shape, messages, factor_of[s], v, is_forward, room)
                 factor_message(shape, tables, factor_of[s], s, room.held, out)
@@ -265,17 +286,24 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
             return c, n_forbidden
         bound += c
         if decodes:
-            best = 0
-            for x in range(1, n_own):
+            best, second, n_best = 0, -np.inf, 0
+            for x in range(n_own):
                 if guess[x] > guess[best]:
                     best = x
+                if theta[x] == c:
+                    n_best += 1
+                else:
+                    second = max(second, theta[x])
             trial[v] = best
+<<<<<<< HEAD
             second, n_best = -np.inf, 0
             for x in range(n_own):
                 if theta[x] == c:
                     n_best += 1
                 elif theta[x] > second:
                     second = theta[x]
+=======
+>>>>>>> g1
             margin[v] = c - second if n_best == 1 else 0.0
         for x in range(n_own):
             theta[x] -= c
@@ -284,15 +312,15 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
         for i in range(slot_at[v], slot_at[v + 1]):
             s = slots[i]
             at = message_at[s]
-            r, m = rest[at : at + n_own], messages[at : at + n_own]
             omega = share[v] if reach[s] & ahead != 0 else 0.0
             for x in range(n_own):
                 # Where theta is -inf, r may be as well: omega * theta - r would be NaN.
-                m[x] = omega * theta[x] - r[x] if theta[x] > -np.inf else -np.inf
+                m = omega * theta[x] - rest[place(at + x)] if theta[x] > -np.inf else -np.inf
+                messages[place(at + x)] = m
     return bound, n_forbidden
 
 
-@kernel
+@jitable
 def _hold(shape, messages, factor, v, is_forward, room):
     """Fill room.held for a factor: its messages, and nothing but their labels for nodes passed."""
     held = room.held

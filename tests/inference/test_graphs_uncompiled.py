@@ -1,0 +1,24 @@
+"""The tests of message passing once more, in a process where kernels run as Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import maxmargin
+
+TESTS = ["test_srmp.py", "test_branch.py", "test_passing.py"]
+
+
+def test_kernels_run_as_python():
+    environment = {
+        **os.environ,
+        "NUMBA_DISABLE_JIT": "1",
+        "PYTHONPATH": str(Path(maxmargin.__path__[0]).parent),
+    }
+    tests = [str(Path(__file__).with_name(name)) for name in TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
