@@ -8,7 +8,30 @@ functions of the same subject that validate what they are given.
 from __future__ import annotations
 
 from maxmargin.inference.answer import Answer, CostProfile, Exactness, Marginals
+from maxmargin.inference.graph.answer import GraphAnswer
 from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inference.graph.public import (
+    GraphMarginals,
+    graph_marginals,
+    graph_max_marginals,
+    graph_profile,
+    k_best_graph,
+    solve_graph,
+)
 from maxmargin.inference.labels.constraints import LabelConstraints
 
-__all__ = ["Answer", "CostProfile", "Exactness", "FactorGraph", "LabelConstraints", "Marginals"]
+__all__ = [
+    "Answer",
+    "CostProfile",
+    "Exactness",
+    "FactorGraph",
+    "GraphAnswer",
+    "GraphMarginals",
+    "LabelConstraints",
+    "Marginals",
+    "graph_marginals",
+    "graph_max_marginals",
+    "graph_profile",
+    "k_best_graph",
+    "solve_graph",
+]

@@ -1,4 +1,4 @@
-"""Files in and out: CoNLL columns with feature templates, svmlight, npz, ARFF; tag schemes."""
+"""Files in and out: CoNLL columns and templates, svmlight, npz, ARFF, models on graphs; schemes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,29 @@ from maxmargin.io.any import EXTENSIONS, file_format
 from maxmargin.io.arff import ArffData, read_arff
 from maxmargin.io.arff_write import write_arff
 from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
+from maxmargin.io.graphs import (
+    GRAPH_EXTENSIONS,
+    GRAPH_FORMATS,
+    FlowNetwork,
+    GraphFile,
+    graph_format,
+    graph_from_networkx,
+    graph_to_networkx,
+    read_cfn,
+    read_dimacs,
+    read_evidence,
+    read_flow_network,
+    read_graph,
+    read_graph_npz,
+    read_graphs,
+    read_qpbo,
+    read_uai,
+    read_wcsp,
+    with_evidence,
+    write_graph_npz,
+    write_graphs,
+    write_uai,
+)
 from maxmargin.io.mulan import read_label_list
 from maxmargin.io.npz import read_npz, write_npz
 from maxmargin.io.replace import atomic_write
@@ -31,12 +54,16 @@ from maxmargin.tags import (
 __all__ = [
     "EXTENSIONS",
     "FUNCTIONS",
+    "GRAPH_EXTENSIONS",
+    "GRAPH_FORMATS",
     "PRESETS",
     "SCHEMES",
     "ArffData",
     "ConllData",
     "FeatureTemplate",
+    "FlowNetwork",
     "GradedRows",
+    "GraphFile",
     "SchemeMatch",
     "Span",
     "Violation",
@@ -49,17 +76,34 @@ __all__ = [
     "detect_scheme",
     "file_format",
     "find_violations",
+    "graph_format",
+    "graph_from_networkx",
+    "graph_to_networkx",
     "read_arff",
+    "read_cfn",
     "read_conll",
+    "read_dimacs",
+    "read_evidence",
+    "read_flow_network",
+    "read_graph",
+    "read_graph_npz",
+    "read_graphs",
     "read_label_list",
     "read_npz",
+    "read_qpbo",
     "read_rankings",
     "read_svmlight",
+    "read_uai",
+    "read_wcsp",
     "scheme_constraints",
     "spans_to_tags",
     "tags_to_spans",
+    "with_evidence",
     "write_arff",
     "write_conll",
+    "write_graph_npz",
+    "write_graphs",
     "write_npz",
     "write_svmlight",
+    "write_uai",
 ]

@@ -37,7 +37,7 @@ _PRECISION = 1e-12
 class MovesRoom(NamedTuple):
     """Workspace of `expand` for one graph of n nodes and E edges."""
 
-    # The pairwise factors, as edges of a label graph, and which factors they are; those of one node.
+    # The factors of two nodes, as edges of a label graph; their numbers, and those of one node.
     graph: LabelGraph
     pairs: npt.NDArray[np.int32]
     singles: npt.NDArray[np.int32]
@@ -107,7 +107,7 @@ def _label_graph(n_nodes: int, edges: npt.NDArray[np.int32]) -> LabelGraph:
 def expand(shape, unary, tables, n_rounds, room, labels):
     """Improve a feasible labelling by expansion moves; return the score and the number of moves.
 
-    Labels are tried in turn, until none of them gained since the last gain, or for `n_rounds` rounds
+    Labels are tried in turn, until all of them were tried without a gain, or for `n_rounds` rounds
     of all labels. A labelling that is not feasible is returned as it is, with the score -inf.
     """
     score = labelling_score(shape, unary, tables, labels)

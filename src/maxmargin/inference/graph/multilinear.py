@@ -74,9 +74,7 @@ def conditional_labels(shape, unary, tables, mu, order, room, labels):
         best = 0
         for x in range(1, shape.n_labels[v]):
             less = room.broken[x] - room.broken[best]
-            if less < -_PRECISION or (
-                less <= _PRECISION and room.scores[x] > room.scores[best]
-            ):
+            if less < -_PRECISION or (less <= _PRECISION and room.scores[x] > room.scores[best]):
                 best = x
         labels[v] = best
         at = shape.unary_at[v]
@@ -175,10 +173,7 @@ def _add_factor(shape, tables, factor, slot, labels, room):
                 room.broken[x] += 1.0 - on
             elif slot != first and x != shape.on[slot]:
                 room.broken[x] += on
-    elif (
-        kind == _EXACTLY_ONE or kind == _AT_MOST_ONE or kind == _AT_LEAST_ONE
-        or kind == _CARDINALITY
-    ):
+    elif kind in (_EXACTLY_ONE, _AT_MOST_ONE, _AT_LEAST_ONE, _CARDINALITY):
         _count_others(shape, factor, slot, room)
         for x in range(n_labels):
             own = 1 if x == shape.on[slot] else 0

@@ -1,7 +1,7 @@
 """Methods that find labellings by changing them: local search and expansion moves.
 
-They give no bound of their own. The one that they report is that of each term alone, which is the
-score only where the terms agree.
+They give no bound of their own. The one that they report is the sum of the best of each term, or
+that of SRMP where it had to find the first labelling.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from maxmargin.inference.graph.local import local_room, polish
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.moves import expand, moves_room
 from maxmargin.inference.graph.score import labelling_score
+from maxmargin.inference.graph.srmp import srmp, srmp_room
 
-__all__ = ["answer", "expansion", "local", "unary_labels"]
+__all__ = ["answer", "best_labels", "expansion", "first_labels", "local", "trivial_bound"]
 
 #: Rounds of all labels after which expansion moves end, if they still gain then.
 _ROUNDS = 100
 
 
-def unary_labels(graph: FactorGraph) -> npt.NDArray[np.int32]:
-    """Return the labels with the best unary scores, the lowest of equal ones."""
-    return best_labels(graph, graph.unary)
-
-
 def best_labels(graph: FactorGraph, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Return the labels of the largest of these values, one per label of each node."""
+    """Return the labels of the largest of these values, which are laid out as graph.unary.
+
+    Of equal ones the lowest.
+    """
     shape = graph.shape
     if len(shape.n_labels) == 0:
         return np.zeros(0, dtype=np.int32)
@@ -69,24 +68,43 @@ def answer(
     return GraphAnswer(labels, score, bound, is_exact, method, n_iterations)
 
 
+def first_labels(graph: FactorGraph, n_iterations: int = 0) -> tuple[npt.NDArray[np.int32], float]:
+    """Return labels to begin with, polished, and a bound.
+
+    They are the best by unary scores. If these are not feasible, or if there are `n_iterations`,
+    SRMP finds others, and the better ones are returned.
+    """
+    shape, unary, tables = graph.shape, graph.unary, graph.tables
+    room, bound = local_room(shape), trivial_bound(graph)
+    labels = best_labels(graph, graph.unary)
+    score = polish(shape, unary, tables, room, labels)
+    if n_iterations or score == -np.inf:
+        messages, others = np.zeros(int(shape.message_at[-1])), np.zeros_like(labels)
+        lower, found, _ = srmp(
+            shape, unary, tables, messages, n_iterations or 50, 1e-9, srmp_room(shape), others
+        )
+        bound = min(bound, lower)
+        if found > -np.inf and polish(shape, unary, tables, room, others) > score:
+            labels = others
+    return labels, float(bound)
+
+
 def local(graph: FactorGraph, options: Options) -> GraphAnswer:
-    """Local search from the labels with the best unary scores."""
-    labels = unary_labels(graph)
-    polish(graph.shape, graph.unary, graph.tables, local_room(graph.shape), labels)
-    return answer(graph, labels, trivial_bound(graph), "local", 1, options)
+    """Local search from the labels with the best unary scores; if in vain, from those of SRMP."""
+    labels, bound = first_labels(graph)
+    return answer(graph, labels, bound, "local", 1, options)
 
 
 def expansion(graph: FactorGraph, options: Options) -> GraphAnswer:
-    """Expansion moves from where local search ended, and local search from where these ended.
+    """Expansion moves from where local search ended, and local search from where these end.
 
     `options.max_iter` limits the rounds of all labels; the time limit is looked at after each.
     """
     began = time.monotonic()
     shape, unary, tables = graph.shape, graph.unary, graph.tables
     room, polishing = moves_room(shape), local_room(shape)
-    labels = unary_labels(graph)
-    score = polish(shape, unary, tables, polishing, labels)
-    bound = trivial_bound(graph)
+    labels, bound = first_labels(graph)
+    score = labelling_score(shape, unary, tables, labels)
     n_rounds = _ROUNDS if options.max_iter is None else options.max_iter
     n_labels = int(shape.n_labels.max(initial=1))
     done = 0

@@ -12,8 +12,8 @@ polytope, so this is no oracle. It is here because the roundings of the literatu
 A step moves mass from the label of node v with the least derivative to that with the largest. The
 bound at any y is the value plus the gap of Frank and Wolfe, sum_v (max_x g_v(x) - <g_v, y_v>).
 
-Forbidden labels have no mass. A forbidden entry of an edge is replaced by a finite number, the least
-entry of its table less the range of the table, less 1: that can only raise the bound.
+Forbidden labels have no mass. A forbidden entry of an edge is replaced by a finite number, the
+least entry of its table less the range of the table, less 1: that can only raise the bound.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _quadratic(graph: FactorGraph) -> _Quadratic:
 
 @kernel
 def copy_tables(shape, given, pairs, edges, table_at, tables, weight):
-    """Copy the tables of the edges with finite numbers; add |T| / 2 to the weights of its labels."""
+    """Copy the tables of the edges, with finite numbers; add |T| / 2 to the weights."""
     for e in range(edges.shape[0]):
         a, b = edges[e, 0], edges[e, 1]
         source = shape.table_at[pairs[e]]
@@ -237,8 +237,8 @@ def quadratic_gap(shape, problem, mu, gradient):
             best = max(best, gradient[x])
             mean += mu[at + x] * gradient[x]
             # Edges are in the gradients of both their ends: half of each.
-            value += 0.5 * mu[at + x] * (
-                gradient[x] + problem.unary[at + x] + problem.weight[at + x]
+            value += (
+                0.5 * mu[at + x] * (gradient[x] + problem.unary[at + x] + problem.weight[at + x])
             )
         gap += best - mean
     return value, gap

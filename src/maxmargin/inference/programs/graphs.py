@@ -1,6 +1,6 @@
 """Factor graphs as a linear or integer programme, solved by HiGHS.
 
-    max  sum_v <u_v, mu_v> + sum_f <T_f, mu_f>   over the rows of `maxmargin.inference.programs.hulls`
+    max  sum_v <u_v, mu_v> + sum_f <T_f, mu_f>   over the rows of `programs/hulls.py`
 
 If mu_v must be integral, the solution is a best labelling. Otherwise it is a point of the local
 polytope, and its value a bound. The bound that is reported does not rely on the tolerances of the

@@ -1,16 +1,17 @@
 """Linear descriptions of factors: columns and rows whose integral points are labellings.
 
 The columns of a programme are first mu_v(x), one per label of each node, laid out as `unary` is;
-then those of the factors. A column of a factor has a cell of `tables`, by which it is priced, or -1.
+then those of the factors. Some of the latter have a cell of `tables`, by which they are priced.
 Each kind of factor is described exactly: over its own nodes the rows leave the convex hull of its
 labellings, and no more.
 
     table        mu_f(x_f) >= 0, which sums to mu_v(x) over the labels of the others
-    exactly one  sum y = 1;   at most one  sum y <= 1;   at least one  sum y >= 1;   implies  y_a <= y_b
+    exactly one  sum y = 1;   at most one: sum y <= 1;   at least one: sum y >= 1
+    implies      y_a <= y_b
     Potts        z_l <= mu_v(l) of every member, sum_l z_l + z = 1, z priced as "different"
     cardinality  p_c >= 0 with sum 1, 0 <= y_vc <= p_c, sum_v y_vc = c p_c, y_v = sum_c y_vc
 
-where y_v is mu_v of the label at which the member v is on. Users' own kinds have no such description.
+where y_v is mu_v of the label at which the member v is on. Users' own kinds are not described.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class _Builder:
         values = np.broadcast_to(np.asarray(value, dtype=float), rows.shape)
         self.entries.append((rows, columns, values, np.full(len(rows), -1)))
 
-    def add_labels(self, rows: Ints, slots: Ints, labels: Ints, value: Any) -> None:
+    def add_labels(self, rows: Ints, slots: Ints, labels: Any, value: Any) -> None:
         """Add coefficients of mu_v(x), where v is the node of a slot and x a label."""
         values = np.broadcast_to(np.asarray(value, dtype=float), rows.shape)
         columns = self.shape.unary_at[self.shape.members[slots]] + labels
@@ -153,7 +154,7 @@ def _ragged(starts: Ints, lengths: Ints) -> Ints:
 
 def _tables(build: _Builder, factors: Ints) -> None:
     shape = build.shape
-    slots, of = _slots_of(shape, factors)
+    slots, _ = _slots_of(shape, factors)
     sizes = shape.n_labels[shape.members[slots]].astype(np.int64)
     orders = shape.member_at[factors + 1] - shape.member_at[factors]
     first = np.cumsum(orders) - orders

@@ -24,6 +24,7 @@ from maxmargin.inference.programs.highs import OPTIONS, is_feasible, limit_time,
 
 __all__ = ["LabelProgram", "ProgramAnswer", "ProgramRow"]
 
+
 class ProgramRow(NamedTuple):
     """A row low <= node_coef . y + edge_coef . mu <= high; None stands for zero coefficients."""
 

@@ -8,7 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference.graph.junction.row import go_on, go_to, go_to_first, sum_row
+from maxmargin.inference.graph.junction.row import (
+    BLOCK,
+    go_on,
+    go_to,
+    open_bucket,
+    sum_block,
+    sum_row,
+)
 from maxmargin.inference.graph.junction.tree import FACTOR, JunctionTree
 from maxmargin.inference.graph.shape import Shape
 
@@ -23,7 +30,8 @@ class JunctionRoom(NamedTuple):
     message : float64 array of length >= message_at[n]
         What each bucket passes on, one entry per cell of its separator.
     second, third : float64 arrays of the same length, or of length 0 if only the best is wanted
-    row : float64 array, one entry per label
+    row : float64 array, one entry per cell of a block
+    offset : int64 array, one entry per cell of a block and source of a bucket
     base : int64 array, one entry per source of a bucket
     digit : int32 array, one entry per node of a separator
     """
@@ -32,6 +40,7 @@ class JunctionRoom(NamedTuple):
     second: npt.NDArray[np.float64]
     third: npt.NDArray[np.float64]
     row: npt.NDArray[np.float64]
+    offset: npt.NDArray[np.int64]
     base: npt.NDArray[np.int64]
     digit: npt.NDArray[np.int32]
 
@@ -39,12 +48,15 @@ class JunctionRoom(NamedTuple):
 def junction_room(shape: Shape, tree: JunctionTree, n_messages: int = 1) -> JunctionRoom:
     """Return a workspace: 1 array of messages for the best, 2 for max-marginals, 3 for sums."""
     n_cells = int(tree.message_at[-1])
+    width = max(BLOCK, int(shape.n_labels.max(initial=0)))
+    n_sources = int(np.diff(tree.source_at).max(initial=0))
     return JunctionRoom(
         np.empty(n_cells),
         np.empty(n_cells if n_messages > 1 else 0),
         np.empty(n_cells if n_messages > 2 else 0),
-        np.empty(shape.n_labels.max(initial=0)),
-        np.empty(np.diff(tree.source_at).max(initial=0), dtype=np.int64),
+        np.empty(width),
+        np.empty(n_sources * width, dtype=np.int64),
+        np.empty(n_sources, dtype=np.int64),
         np.empty(np.diff(tree.scope_at).max(initial=0), dtype=np.int32),
     )
 
@@ -85,14 +97,15 @@ def _eliminate(shape, unary, tables, tree, room):
     score = 0.0
     for bucket in range(tree.order.shape[0]):
         n_labels = shape.n_labels[tree.order[bucket]]
-        go_to_first(shape, tree, bucket, room)
-        for cell in range(tree.message_at[bucket], tree.message_at[bucket + 1]):
-            sum_row(shape, unary, tables, message, tree, bucket, room)
-            best = -np.inf
-            for x in range(n_labels):
-                best = row[x] if row[x] > best else best
-            message[cell] = best
-            go_on(shape, tree, bucket, room)
+        n_outer, n_rows = open_bucket(shape, tree, bucket, room)
+        for block in range(tree.message_at[bucket], tree.message_at[bucket + 1], n_rows):
+            sum_block(shape, unary, tables, message, tree, bucket, n_rows, room)
+            for j in range(n_rows):
+                best = -np.inf
+                for c in range(j * n_labels, (j + 1) * n_labels):
+                    best = row[c] if row[c] > best else best
+                message[block + j] = best
+            go_on(shape, tree, bucket, n_outer, room)
         if tree.above[bucket] < 0:
             score += message[tree.message_at[bucket]]
     return score
@@ -123,21 +136,22 @@ def junction_max_marginals(shape, unary, tables, tree, room, result):
         if tree.above[bucket] < 0:
             full[tree.message_at[bucket]] = score
         first = tree.source_at[bucket]
-        go_to_first(shape, tree, bucket, room)
-        for cell in range(tree.message_at[bucket], tree.message_at[bucket + 1]):
-            # Where full is -inf, so is every sum below: never subtract -inf from -inf.
-            if full[cell] > -np.inf:
-                sum_row(shape, unary, tables, message, tree, bucket, room)
-                rest = full[cell] - message[cell]
+        n_outer, n_rows = open_bucket(shape, tree, bucket, room)
+        for block in range(tree.message_at[bucket], tree.message_at[bucket + 1], n_rows):
+            sum_block(shape, unary, tables, message, tree, bucket, n_rows, room)
+            for j in range(n_rows):
+                # Where full is -inf, so is the whole row: never subtract -inf from -inf.
+                rest = full[block + j]
+                if rest > -np.inf:
+                    rest -= message[block + j]
                 for x in range(n_labels):
-                    row[x] += rest
-                    result[at + x] = max(result[at + x], row[x])
-                for q in range(first, tree.source_at[bucket + 1]):
-                    if tree.source_kind[q] != FACTOR:
-                        base = room.base[q - first]
-                        step = tree.stride[tree.stride_at[q + 1] - 1]
-                        for x in range(n_labels):
-                            below = base + x * step
-                            full[below] = max(full[below], row[x])
-            go_on(shape, tree, bucket, room)
+                    row[j * n_labels + x] += rest
+                    result[at + x] = max(result[at + x], row[j * n_labels + x])
+            for q in range(first, tree.source_at[bucket + 1]):
+                if tree.source_kind[q] != FACTOR:
+                    base, read = room.base[q - first], (q - first) * row.shape[0]
+                    for c in range(n_rows * n_labels):
+                        below = base + room.offset[read + c]
+                        full[below] = max(full[below], row[c])
+            go_on(shape, tree, bucket, n_outer, room)
     return score

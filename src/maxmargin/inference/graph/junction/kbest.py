@@ -113,10 +113,11 @@ def best_k_junction(shape, unary, tables, tree, k, room, labels, scores):
     for rank in range(1, k):
         best[last, rank] = -np.inf
     for bucket in range(n_nodes):
+        n_axes = tree.scope_at[bucket + 1] - tree.scope_at[bucket]
         go_to_first(shape, tree, bucket, room)
         for cell in range(tree.message_at[bucket], tree.message_at[bucket + 1]):
             _fill_cell(shape, unary, tables, tree, bucket, cell, k, room)
-            go_on(shape, tree, bucket, room)
+            go_on(shape, tree, bucket, n_axes, room)
         if tree.above[bucket] < 0:
             cell = tree.message_at[bucket]
             merge_sums(best[last], best[cell], k, room.part, room.ranks, room.joined[bucket])

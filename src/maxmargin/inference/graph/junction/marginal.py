@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference.graph.junction.row import go_on, go_to_first, sum_row
+from maxmargin.inference.graph.junction.row import go_on, open_bucket, sum_block
 from maxmargin.inference.graph.junction.tree import FACTOR
 
 __all__ = ["junction_marginals"]
@@ -34,50 +34,48 @@ def junction_marginals(shape, unary, tables, tree, temperature, room, node, fact
 
     If every labelling is forbidden the marginals are zeros and log Z is -inf.
     """
-    top, log_sum, weight = room.message, room.second, room.third
+    top, log_sum, weight, row = room.message, room.second, room.third, room.row
     _clear(shape, node, factor)
     best = 0.0
     rest = 0.0
     for bucket in range(tree.order.shape[0]):
         n_labels = shape.n_labels[tree.order[bucket]]
-        go_to_first(shape, tree, bucket, room)
-        for cell in range(tree.message_at[bucket], tree.message_at[bucket + 1]):
-            sum_row(shape, unary, tables, top, tree, bucket, room)
-            highest = _weigh(tree, bucket, n_labels, temperature, room)
-            top[cell] = highest
-            log_sum[cell] = _normalise(n_labels, highest, room.row)
-            weight[cell] = 0.0
-            go_on(shape, tree, bucket, room)
+        n_outer, n_rows = open_bucket(shape, tree, bucket, room)
+        for block in range(tree.message_at[bucket], tree.message_at[bucket + 1], n_rows):
+            sum_block(shape, unary, tables, top, tree, bucket, n_rows, room)
+            _weigh(tree, bucket, block, n_rows, n_labels, temperature, room)
+            go_on(shape, tree, bucket, n_outer, room)
         if tree.above[bucket] < 0:
             cell = tree.message_at[bucket]
             best += top[cell]
             rest += log_sum[cell]
-            weight[cell] = 1.0
     if best == -np.inf:
         return -np.inf
+    for cell in range(tree.message_at[tree.order.shape[0]]):
+        weight[cell] = 0.0
     for bucket in range(tree.order.shape[0] - 1, -1, -1):
         v = tree.order[bucket]
         n_labels, at = shape.n_labels[v], shape.unary_at[v]
+        if tree.above[bucket] < 0:
+            weight[tree.message_at[bucket]] = 1.0
         first = tree.source_at[bucket]
-        go_to_first(shape, tree, bucket, room)
-        for cell in range(tree.message_at[bucket], tree.message_at[bucket + 1]):
-            if weight[cell] > 0.0:
-                sum_row(shape, unary, tables, top, tree, bucket, room)
-                highest = _weigh(tree, bucket, n_labels, temperature, room)
-                _normalise(n_labels, highest, room.row)
+        n_outer, n_rows = open_bucket(shape, tree, bucket, room)
+        for block in range(tree.message_at[bucket], tree.message_at[bucket + 1], n_rows):
+            sum_block(shape, unary, tables, top, tree, bucket, n_rows, room)
+            _weigh(tree, bucket, block, n_rows, n_labels, temperature, room)
+            for j in range(n_rows):
                 for x in range(n_labels):
-                    room.row[x] *= weight[cell]
-                    node[at + x] += room.row[x]
-                for q in range(first, tree.source_at[bucket + 1]):
-                    base = room.base[q - first]
-                    step = tree.stride[tree.stride_at[q + 1] - 1]
-                    if tree.source_kind[q] == FACTOR:
-                        for x in range(n_labels):
-                            factor[base + x * step] += room.row[x]
-                    else:
-                        for x in range(n_labels):
-                            weight[base + x * step] += room.row[x]
-            go_on(shape, tree, bucket, room)
+                    row[j * n_labels + x] *= weight[block + j]
+                    node[at + x] += row[j * n_labels + x]
+            for q in range(first, tree.source_at[bucket + 1]):
+                base, read = room.base[q - first], (q - first) * row.shape[0]
+                if tree.source_kind[q] == FACTOR:
+                    for c in range(n_rows * n_labels):
+                        factor[base + room.offset[read + c]] += row[c]
+                else:
+                    for c in range(n_rows * n_labels):
+                        weight[base + room.offset[read + c]] += row[c]
+            go_on(shape, tree, bucket, n_outer, room)
     return best / temperature + rest
 
 
@@ -95,43 +93,40 @@ def _clear(shape, node, factor):
 
 
 @kernel
-def _weigh(tree, bucket, n_labels, temperature, room):
-    """Turn the scores in room.row into logarithms relative to the highest; return the highest.
+def _weigh(tree, bucket, block, n_rows, n_labels, temperature, room):
+    """Turn the scores in room.row into the probabilities of the labels, given each row.
 
-    What the messages count beside their best scores, log_sum, is added.
+    The messages of the rows, room.message and room.second, receive the best score and the logarithm
+    of what is counted beside it. A row of nothing but -inf becomes zeros, with the message (-inf,
+    0).
     """
-    row = room.row
-    best = -np.inf
-    for x in range(n_labels):
-        best = max(best, row[x])
-    if best == -np.inf:
-        return best
-    for x in range(n_labels):
-        row[x] = (row[x] - best) / temperature
+    row, top, log_sum = room.row, room.message, room.second
+    for j in range(n_rows):
+        best = -np.inf
+        for c in range(j * n_labels, (j + 1) * n_labels):
+            best = max(best, row[c])
+        top[block + j] = best
+        for c in range(j * n_labels, (j + 1) * n_labels):
+            row[c] = (row[c] - best) / temperature if best > -np.inf else -np.inf
     first = tree.source_at[bucket]
     for q in range(first, tree.source_at[bucket + 1]):
         if tree.source_kind[q] != FACTOR:
-            base = room.base[q - first]
-            step = tree.stride[tree.stride_at[q + 1] - 1]
-            for x in range(n_labels):
-                row[x] += room.second[base + x * step]
-    return best
-
-
-@kernel
-def _normalise(n_labels, best, row):
-    """Turn logarithms into probabilities; return the logarithm of their sum, 0 if best is -inf."""
-    if best == -np.inf:
-        for x in range(n_labels):
-            row[x] = 0.0
-        return 0.0
-    highest = -np.inf
-    for x in range(n_labels):
-        highest = max(highest, row[x])
-    total = 0.0
-    for x in range(n_labels):
-        row[x] = math.exp(row[x] - highest)
-        total += row[x]
-    for x in range(n_labels):
-        row[x] /= total
-    return highest + math.log(total)
+            base, read = room.base[q - first], (q - first) * row.shape[0]
+            for c in range(n_rows * n_labels):
+                row[c] += log_sum[base + room.offset[read + c]]
+    for j in range(n_rows):
+        log_sum[block + j] = 0.0
+        if top[block + j] == -np.inf:
+            for c in range(j * n_labels, (j + 1) * n_labels):
+                row[c] = 0.0
+            continue
+        highest = -np.inf
+        for c in range(j * n_labels, (j + 1) * n_labels):
+            highest = max(highest, row[c])
+        total = 0.0
+        for c in range(j * n_labels, (j + 1) * n_labels):
+            row[c] = math.exp(row[c] - highest)
+            total += row[c]
+        for c in range(j * n_labels, (j + 1) * n_labels):
+            row[c] /= total
+        log_sum[block + j] = highest + math.log(total)

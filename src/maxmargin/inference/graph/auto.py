@@ -1,0 +1,154 @@
+"""The method of choice, by looking at graph and potentials.
+
+    forest of pairs; factor graph without a cycle        two passes of messages             exact
+    two labels, pairs, all attractive                    one minimum cut                    exact
+    junction tree of at most SMALL cells                 bucket elimination                 exact
+    two labels, pairs                                    roof duality; what it leaves open as below
+    everything else                                      SRMP, and where its bound is not tight:
+       junction tree of at most `most_cells` cells       bucket elimination                 exact
+       otherwise                                         branch and bound on SRMP; at its node limit
+                                                         an integer programme
+
+Each stage knows the labelling and the bound of those before it. A time limit is one for all of
+them: the answer is then the best labelling met, with the least bound.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+from maxmargin.inference.graph.acyclic import find_acyclic
+from maxmargin.inference.graph.answer import GraphAnswer, Options
+from maxmargin.inference.graph.binary import as_binary, solve_binary
+from maxmargin.inference.graph.dense import table_sizes
+from maxmargin.inference.graph.exact import acyclic, by_tree, forest, known_forest
+from maxmargin.inference.graph.junction import find_junction_tree
+from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inference.graph.restrict import restrict
+from maxmargin.inference.graph.score import labelling_score
+from maxmargin.inference.graph.search import srmp
+from maxmargin.inference.graph.shape import DENSE, Shape
+from maxmargin.inference.programs.methods import ilp
+
+__all__ = ["auto"]
+
+#: The cells of a junction tree that is tried before anything else.
+SMALL = 5_000_000
+#: Graphs with more nodes have a junction tree only if they are nearly forests, with at most
+#: MOST_EXTRA edges too many.
+MOST_NODES, MOST_EXTRA = 20_000, 2_000
+#: Branch and bound is for graphs with at most so many numbers in their messages, and the integer
+#: programme for those with at most so many columns.
+MOST_MESSAGES, MOST_COLUMNS = 1_000_000, 1_000_000
+
+
+class Clock:
+    """What is left of a time limit."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.end = None if limit is None else time.monotonic() + limit
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left, at least 0; None for no limit."""
+        return None if self.end is None else max(0.0, self.end - time.monotonic())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return self.end is not None and time.monotonic() >= self.end
+
+
+def auto(graph: FactorGraph, options: Options) -> GraphAnswer:
+    """Solve a graph by the method that fits it; see this module."""
+    clock = Clock(options.time_limit)
+    if known_forest(graph.shape) is not None:
+        return forest(graph, options)
+    if find_acyclic(graph.shape) is not None:
+        return acyclic(graph, options)
+    binary = as_binary(graph)
+    if binary is not None and binary.is_attractive:
+        return solve_binary(graph, binary, "cut", options)[0]
+    if is_worth_ordering(graph.shape):
+        tree = find_junction_tree(graph.shape, min(SMALL, options.most_cells))
+        if tree is not None:
+            return by_tree(graph, tree)
+    if binary is None:
+        return _search(graph, options, clock)
+    found, decided = solve_binary(graph, binary, "roof", options)
+    if found.is_exact or found.labels is None:
+        return found
+    return _finish_binary(graph, options, clock, found, found.labels, decided)
+
+
+def is_worth_ordering(shape: Shape) -> bool:
+    """Return whether a junction tree may be small: large graphs must be nearly forests."""
+    n_nodes, n_extra = len(shape.n_labels), len(shape.members) - len(shape.kinds)
+    return n_nodes <= MOST_NODES or n_extra - n_nodes <= MOST_EXTRA
+
+
+def _finish_binary(
+    graph: FactorGraph,
+    options: Options,
+    clock: Clock,
+    found: GraphAnswer,
+    labels: npt.NDArray[np.int32],
+    decided: npt.NDArray[np.bool_],
+) -> GraphAnswer:
+    """Solve the nodes that roof duality left open; the others keep their labels."""
+    rest, nodes = restrict(graph, decided, labels)
+    # Scores of the rest differ from those of the graph by a constant.
+    score = float(labelling_score(rest.shape, rest.unary, rest.tables, labels[nodes]))
+    shift = found.score - score
+    tree = None
+    if is_worth_ordering(rest.shape):
+        tree = find_junction_tree(rest.shape, min(SMALL, options.most_cells))
+    if tree is not None:
+        better = by_tree(rest, tree)
+    else:
+        known = GraphAnswer(labels[nodes], score, found.bound - shift, False, "roof", 0)
+        better = _search(rest, options, clock, known)
+    whole = labels.copy()
+    if better.labels is not None:
+        whole[nodes] = better.labels
+    score = float(labelling_score(graph.shape, graph.unary, graph.tables, whole))
+    bound = score if better.is_exact else max(score, min(found.bound, better.bound + shift))
+    method = f"roof+{better.method}"
+    return GraphAnswer(whole, score, bound, better.is_exact, method, better.n_iterations)
+
+
+def _search(
+    graph: FactorGraph, options: Options, clock: Clock, known: GraphAnswer | None = None
+) -> GraphAnswer:
+    """Solve by SRMP, and what is needed behind it. `known` was found before."""
+    shape = graph.shape
+    found = _better(known, srmp(graph, options._replace(time_limit=clock.left)), options)
+    if found.is_exact or clock.is_over:
+        return found
+    if is_worth_ordering(shape):
+        tree = find_junction_tree(shape, options.most_cells)
+        if tree is not None and not clock.is_over:
+            return by_tree(graph, tree)
+    if found.is_exact or clock.is_over or _n_columns(graph) > MOST_COLUMNS:
+        return found
+    last = ilp(graph, options._replace(time_limit=clock.left), found.labels, found.bound)
+    return _better(found, last, options)
+
+
+def _better(known: GraphAnswer | None, found: GraphAnswer, options: Options) -> GraphAnswer:
+    """Return the better labelling of two answers, with the lower bound."""
+    if known is None or found.is_exact:
+        return found
+    first = found if found.score >= known.score else known
+    bound = max(first.score, min(known.bound, found.bound))
+    is_exact = bound - first.score <= options.tol * (1.0 + abs(first.score)) or bound == -np.inf
+    return GraphAnswer(first.labels, first.score, bound, is_exact, found.method, found.n_iterations)
+
+
+def _n_columns(graph: FactorGraph) -> float:
+    """Return about how many columns the integer programme has."""
+    is_dense = graph.shape.kinds == DENSE
+    return float(len(graph.unary) + table_sizes(graph)[is_dense].sum())

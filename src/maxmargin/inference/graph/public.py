@@ -1,0 +1,387 @@
+"""Factor graphs: the best labelling, the k best, marginals, max-marginals, best per wrong node."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maxmargin.inference._checks import check_count, check_temperature
+from maxmargin.inference.answer import CostProfile
+from maxmargin.inference.graph.acyclic import acyclic_max_marginals, acyclic_room, find_acyclic
+from maxmargin.inference.graph.answer import GraphAnswer, Options
+from maxmargin.inference.graph.auto import auto
+from maxmargin.inference.graph.binary import cut, roof
+from maxmargin.inference.graph.dense import dense_graph, own_tables, table_sizes
+from maxmargin.inference.graph.exact import acyclic, forest, junction, known_forest
+from maxmargin.inference.graph.forest import (
+    best_k_forest,
+    forest_marginals,
+    forest_max_marginals,
+    forest_order,
+    forest_profile,
+    forest_room,
+    kbest_room,
+    marginal_room,
+    profile_room,
+    write_forest_level,
+)
+from maxmargin.inference.graph.junction import (
+    best_k_junction,
+    find_junction_tree,
+    junction_marginals,
+    junction_max_marginals,
+    junction_room,
+    junction_tree,
+    kbest_cells,
+    kbest_junction_room,
+)
+from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inference.graph.partition import best_by_partition
+from maxmargin.inference.graph.primal import expansion, local
+from maxmargin.inference.graph.search import srmp
+from maxmargin.inference.programs.methods import ilp, lp
+
+__all__ = [
+    "METHODS",
+    "GraphMarginals",
+    "graph_marginals",
+    "graph_max_marginals",
+    "graph_profile",
+    "k_best_graph",
+    "solve_graph",
+]
+
+#: Methods of `solve_graph` by name: method(graph, options) -> answer.
+METHODS: dict[str, Callable[[FactorGraph, Options], GraphAnswer]] = {
+    "auto": auto,
+    "forest": forest,
+    "acyclic": acyclic,
+    "junction": junction,
+    "cut": cut,
+    "roof": roof,
+    "srmp": srmp,
+    "local": local,
+    "expansion": expansion,
+    "lp": lp,
+    "ilp": ilp,
+}
+
+
+def solve_graph(
+    graph: FactorGraph,
+    method: str = "auto",
+    *,
+    time_limit: float | None = None,
+    max_iter: int | None = None,
+    tol: float = 1e-9,
+    most_cells: int = 30_000_000,
+    most_nodes: int = 1000,
+    seed: int = 0,
+    callback: Callable[[int, float, float], Any] | None = None,
+) -> GraphAnswer:
+    """Return a labelling of high score, and a bound that no labelling exceeds.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+    method : str, default="auto"
+        A name out of `METHODS`. "auto" looks at graph and potentials: forests, graphs without a
+        cycle, attractive pairs of two labels and small junction trees are solved directly; the
+        others by SRMP, and where its bound is not tight by larger junction trees, branch and bound,
+        and at last an integer programme.
+    time_limit : float or None
+        Seconds; None for no limit. The answer is then the best that was met, with its bound. It is
+        looked at between iterations, so that large steps may overrun it.
+    max_iter : int or None
+        Iterations of message passing; None for the limit of the method.
+    tol : float
+        An answer counts as exact if bound - score <= tol * (1 + |score|).
+    most_cells : int
+        The most table cells of a junction tree; a larger one is refused by "junction", and not
+        used by "auto".
+    most_nodes : int
+        The most nodes of branch and bound.
+    seed : int
+        For methods that draw random numbers.
+    callback : callable or None
+        Called as callback(iteration, bound, score) as iterative methods go on.
+
+    Returns
+    -------
+    GraphAnswer
+        Its fields are labels, score, bound, is_exact, method and n_iterations. If the constraints
+        allow no labelling, labels is None, and bound is -inf where that is proved.
+
+    Examples
+    --------
+    A triangle whose nodes should differ, and prefer label 0:
+
+    >>> import numpy as np
+    >>> from maxmargin.inference import FactorGraph, solve_graph
+    >>> unary = [[1.0, 0.0, 0.5]] * 3
+    >>> graph = FactorGraph(unary, [(0, 1), (1, 2), (2, 0)], -2.0 * np.eye(3))
+    >>> answer = solve_graph(graph)
+    >>> answer.labels, answer.score, answer.is_exact, answer.method
+    (array([2, 1, 0], dtype=int32), 1.5, True, 'junction')
+    """
+    _check_graph(graph)
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, METHODS))}.")
+    options = _check_options(
+        Options(time_limit, max_iter, tol, most_cells, most_nodes, seed, callback)
+    )
+    return METHODS[method](graph, options)
+
+
+def k_best_graph(
+    graph: FactorGraph,
+    k: int,
+    *,
+    time_limit: float | None = None,
+    most_cells: int = 30_000_000,
+) -> list[GraphAnswer]:
+    """Return the k best labellings, best first; fewer if fewer are allowed.
+
+    Forests and graphs with a small junction tree take one pass. Other graphs are solved anew, up to
+    n times per labelling, by ``solve_graph``: then `is_exact` says of each answer whether it is
+    proved that no labelling that comes later scores higher. A time limit ends the list.
+
+    Examples
+    --------
+    >>> from maxmargin.inference import FactorGraph, k_best_graph
+    >>> graph = FactorGraph([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], [[1.0, 0.0], [0.0, 1.0]])
+    >>> [(answer.labels.tolist(), answer.score) for answer in k_best_graph(graph, 3)]
+    [([1, 1], 2.0), ([0, 0], 1.5), ([1, 0], 1.5)]
+    """
+    _check_graph(graph)
+    k = check_count("k", k)
+    options = _check_options(Options(time_limit=time_limit, most_cells=most_cells))
+    shape = graph.shape
+    # There are no more labellings than this.
+    n_all = float(np.prod(shape.n_labels.astype(np.float64)))
+    k = k if k <= n_all else int(n_all)
+    labels, scores = np.empty((k, graph.n_nodes), dtype=np.int32), np.empty(k)
+    order = known_forest(shape)
+    if order is not None and float(k) * float(shape.message_at[-1]) <= most_cells:
+        count = best_k_forest(
+            shape, graph.unary, graph.tables, order, k, kbest_room(shape, k), labels, scores
+        )
+        return _listed(labels, scores, count, "forest")
+    tree = find_junction_tree(shape, most_cells)
+    if tree is not None and kbest_cells(tree, k) <= most_cells:
+        dense = dense_graph(graph)
+        room = kbest_junction_room(shape, tree, k)
+        count = best_k_junction(
+            dense.shape, dense.unary, dense.tables, tree, k, room, labels, scores
+        )
+        return _listed(labels, scores, count, "junction")
+    return _k_best_by_calls(graph, k, options)
+
+
+def _listed(labels: Any, scores: Any, count: int, method: str) -> list[GraphAnswer]:
+    """Return the first `count` labellings as exact answers."""
+    return [
+        GraphAnswer(labels[r].copy(), float(scores[r]), float(scores[r]), True, method, 0)
+        for r in range(count)
+    ]
+
+
+def _k_best_by_calls(graph: FactorGraph, k: int, options: Options) -> list[GraphAnswer]:
+    """Return the k best by solving the graph with labels forbidden."""
+    end = None if options.time_limit is None else time.monotonic() + options.time_limit
+
+    def solve(part: FactorGraph) -> GraphAnswer:
+        left = None if end is None else max(0.0, end - time.monotonic())
+        return auto(part, options._replace(time_limit=left))
+
+    found = []
+    for answer in itertools.islice(best_by_partition(graph, solve), k):
+        found.append(answer)
+        if end is not None and time.monotonic() >= end:
+            break
+    return found
+
+
+class GraphMarginals(NamedTuple):
+    """Probabilities under p(x) ~ exp(score(x) / temperature).
+
+    Attributes
+    ----------
+    node : list of 1-D float64 arrays
+        p(x_v = k), one array per node.
+    factor : list of float64 arrays
+        p(x_f), one array per factor of the graph, with one axis per member.
+    members : list of tuples of int
+        The nodes of each factor.
+    log_partition : float
+        log sum_x exp(score(x) / temperature).
+    """
+
+    node: list[npt.NDArray[np.float64]]
+    factor: list[npt.NDArray[np.float64]]
+    members: list[tuple[int, ...]]
+    log_partition: float
+
+
+def graph_marginals(
+    graph: FactorGraph, temperature: float = 1.0, *, most_cells: int = 30_000_000
+) -> GraphMarginals:
+    """Return the exact marginals and the log-partition of p(x) ~ exp(score(x) / temperature).
+
+    By two passes over a forest, or over a junction tree, which is refused if it has more than
+    `most_cells` table cells. Factors are those of the graph after merging.
+
+    Examples
+    --------
+    >>> from maxmargin.inference import FactorGraph, graph_marginals
+    >>> found = graph_marginals(FactorGraph([[0.0, 0.0]] * 2, [(0, 1)], [[1.0, 0.0], [0.0, 1.0]]))
+    >>> found.node[0], found.factor[0].round(3), round(found.log_partition, 3)
+    (array([0.5, 0.5]), array([[0.366, 0.134],
+           [0.134, 0.366]]), 2.006)
+    """
+    _check_graph(graph)
+    temperature = check_temperature(temperature)
+    order = known_forest(graph.shape)
+    if order is None:
+        tree = junction_tree(graph.shape, most_cells)  # refused before any table is made
+    dense = own_tables(dense_graph(graph))
+    shape, unary, tables = dense.shape, dense.unary, dense.tables
+    node, factor = np.zeros(len(unary)), np.zeros(len(tables))
+    if order is not None:
+        room = marginal_room(shape)
+        log_partition = forest_marginals(
+            shape, unary, tables, order, temperature, room, node, factor
+        )
+    else:
+        wide = junction_room(shape, tree, 3)
+        log_partition = junction_marginals(
+            shape, unary, tables, tree, temperature, wide, node, factor
+        )
+    ends = shape.table_at + table_sizes(dense).astype(np.int64)
+    members = [
+        tuple(shape.members[shape.member_at[f] : shape.member_at[f + 1]].tolist())
+        for f in range(dense.n_factors)
+    ]
+    return GraphMarginals(
+        np.split(node, shape.unary_at[1:-1]) if dense.n_nodes else [],
+        [
+            factor[shape.table_at[f] : ends[f]].reshape(shape.n_labels[list(nodes)])
+            for f, nodes in enumerate(members)
+        ],
+        members,
+        float(log_partition),
+    )
+
+
+def graph_max_marginals(
+    graph: FactorGraph, *, most_cells: int = 30_000_000
+) -> list[npt.NDArray[np.float64]]:
+    """Return the best score of a labelling with each label of each node, one array per node.
+
+    By two passes over a forest, a factor graph without a cycle, or a junction tree, which is
+    refused if it has more than `most_cells` table cells. -inf: every such labelling is forbidden.
+
+    Examples
+    --------
+    >>> from maxmargin.inference import FactorGraph, graph_max_marginals
+    >>> graph = FactorGraph([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], [[1.0, 0.0], [0.0, 1.0]])
+    >>> graph_max_marginals(graph)
+    [array([1.5, 2. ]), array([1.5, 2. ])]
+    """
+    _check_graph(graph)
+    shape, unary, tables = graph.shape, graph.unary, graph.tables
+    result = np.empty(len(unary))
+    order, loose = known_forest(shape), find_acyclic(shape)
+    if order is not None:
+        forest_max_marginals(shape, unary, tables, order, forest_room(shape), result)
+    elif loose is not None:
+        acyclic_max_marginals(shape, unary, tables, loose, acyclic_room(shape), result)
+    else:
+        tree = junction_tree(shape, most_cells)
+        dense = dense_graph(graph)
+        room = junction_room(shape, tree, 2)
+        junction_max_marginals(dense.shape, dense.unary, dense.tables, tree, room, result)
+    return np.split(result, shape.unary_at[1:-1]) if graph.n_nodes else []
+
+
+def graph_profile(graph: FactorGraph, reference: npt.ArrayLike) -> CostProfile:
+    """Return the best labelling of a forest of pairs for every number of wrong nodes.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+        Its factors form a forest of pairs.
+    reference : array-like of int of shape (n,)
+        The true labels; -1 where unknown: such a node is never wrong.
+
+    Returns
+    -------
+    CostProfile
+        score[c] is the best score with c wrong nodes, c = 0 .. n, and outputs[c] the labelling;
+        -inf and -1 where there is none.
+
+    Examples
+    --------
+    >>> from maxmargin.inference import FactorGraph, graph_profile
+    >>> graph = FactorGraph([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], [[1.0, 0.0], [0.0, 1.0]])
+    >>> graph_profile(graph, [0, 0]).score
+    array([1.5, 1.5, 2. ])
+    """
+    _check_graph(graph)
+    shape = graph.shape
+    order = known_forest(shape) or forest_order(shape)
+    truth = np.asarray(reference)
+    if truth.shape != (graph.n_nodes,):
+        raise ValueError(
+            f"reference has shape {truth.shape}; expected ({graph.n_nodes},), one per node."
+        )
+    if truth.size and truth.dtype.kind not in "iu":
+        raise TypeError(f"reference must hold integer labels, got dtype {truth.dtype}.")
+    bad = (truth < -1) | (truth >= shape.n_labels)
+    if bad.any():
+        v = int(np.argmax(bad))
+        raise ValueError(
+            f"reference[{v}] is {truth[v]}; expected -1, or a label from 0 to "
+            f"{shape.n_labels[v] - 1} of node {v}."
+        )
+    own = np.arange(len(graph.unary)) - np.repeat(shape.unary_at[:-1], shape.n_labels)
+    known = np.repeat(truth, shape.n_labels)
+    step = ((own != known) & (known >= 0)).astype(np.int32)
+    n_nodes = graph.n_nodes
+    room = profile_room(shape, order, step, n_nodes)
+    scores = np.full(n_nodes + 1, -np.inf)
+    outputs = np.full((n_nodes + 1, n_nodes), -1, dtype=np.int32)
+    n_levels = forest_profile(shape, graph.unary, graph.tables, order, step, n_nodes, room, scores)
+    for level in range(n_levels):
+        write_forest_level(shape, graph.tables, order, level, room, outputs[level])
+    return CostProfile(scores, outputs)
+
+
+def _check_graph(graph: Any) -> None:
+    if not isinstance(graph, FactorGraph):
+        raise TypeError(f"graph must be a FactorGraph, got {type(graph).__name__}.")
+
+
+def _check_options(options: Options) -> Options:
+    """Return the options; refuse numbers that mean nothing."""
+    for name in ("time_limit", "tol"):
+        value = getattr(options, name)
+        if value is None and name == "time_limit":
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+            raise TypeError(f"{name} must be a number, got {value!r}.")
+        if not 0.0 <= value < np.inf:
+            raise ValueError(f"{name} must be finite and at least 0, got {value}.")
+    if options.max_iter is not None:
+        options = options._replace(max_iter=check_count("max_iter", options.max_iter))
+    if options.callback is not None and not callable(options.callback):
+        raise TypeError(f"callback must be callable or None, got {options.callback!r}.")
+    return options._replace(
+        most_cells=check_count("most_cells", options.most_cells),
+        most_nodes=check_count("most_nodes", options.most_nodes),
+    )

@@ -1,0 +1,96 @@
+"""Marginals rounded: the best of some draws, polished or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxmargin.inference._checks import check_count
+from maxmargin.inference.graph.local import local_room, polish
+from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inference.graph.moves import expand, moves_room
+from maxmargin.inference.graph.score import labelling_score
+from maxmargin.rounding import ROUNDINGS  # defined by now: imported last
+from maxmargin.rounding.base import Rounding, check_marginals
+
+__all__ = ["as_rounding", "round_graph"]
+
+_POLISHES = (None, "local", "expansion")
+
+
+def as_rounding(value: str | Rounding) -> Rounding:
+    """Return the rounding of this name, or the object itself."""
+    if isinstance(value, Rounding):
+        return value
+    if not isinstance(value, str) or value not in ROUNDINGS:
+        raise ValueError(
+            f"rounding={value!r} is not known. There are: {', '.join(map(repr, ROUNDINGS))}."
+        )
+    return ROUNDINGS[value]()
+
+
+def round_graph(
+    graph: FactorGraph,
+    mu: Any,
+    rounding: str | Rounding = "max",
+    *,
+    n_draws: int = 1,
+    polish_by: str | None = None,
+    seed: int = 0,
+) -> npt.NDArray[np.int32]:
+    """Return a labelling made of fractional node marginals.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+    mu : float64 array laid out as graph.unary, or one row per node
+        Of each node >= 0 and with sum 1, such as the `unary` of a `GraphPoint`.
+    rounding : str or Rounding, default="max"
+        "max", "complete", "interval", "kleinberg_tardos" or "conditional", or an object such as
+        ``Interval(width=5)``.
+    n_draws : int, default=1
+        Of so many labellings the best is returned, the first of equal ones. One is enough where
+        nothing is drawn.
+    polish_by : {None, "local", "expansion"}, default=None
+        Improve each of them by local search, or by expansion moves and local search.
+    seed : int, default=0
+
+    Returns
+    -------
+    int32 array of shape (n,)
+        It may break hard constraints: graph.score() is -inf then.
+
+    Examples
+    --------
+    >>> from maxmargin.inference import FactorGraph
+    >>> from maxmargin.inference.programs.graphs import GraphProgram
+    >>> from maxmargin.rounding import round_graph
+    >>> graph = FactorGraph([[0.0, 0.0]] * 3, [(0, 1), (1, 2), (0, 2)], [[0.0, 1.0], [1.0, 0.0]])
+    >>> point = GraphProgram(graph.shape, integral=False).solve(graph.unary, graph.tables)
+    >>> graph.score(round_graph(graph, point.unary, "conditional"))
+    2.0
+    """
+    chosen = as_rounding(rounding)
+    check_count("n_draws", n_draws)
+    if polish_by not in _POLISHES:
+        raise ValueError(f"polish_by={polish_by!r} is not known. There are: {_POLISHES}.")
+    marginals = check_marginals(graph, mu)
+    rng = np.random.default_rng(seed)
+    draws_anything = chosen.is_random or getattr(chosen, "shuffle", False)
+    potentials = graph.shape, graph.unary, graph.tables
+    room = local_room(graph.shape)
+    moves = moves_room(graph.shape) if polish_by == "expansion" else None
+    best, best_score = None, -np.inf
+    for _ in range(n_draws if draws_anything else 1):
+        labels = chosen.draw(graph, marginals, rng)
+        if polish_by is None:
+            score = labelling_score(*potentials, labels)
+        else:
+            score = polish(*potentials, room, labels)
+        if moves is not None and expand(*potentials, 100, moves, labels)[0] > score:
+            score = polish(*potentials, room, labels)
+        if best is None or score > best_score:
+            best, best_score = labels, score
+    return np.zeros(0, dtype=np.int32) if best is None else best
