@@ -247,6 +247,15 @@ def oracle_memory(data):
 
 
 @generic_with_default
+def tell_gap(data, gap):
+    """Tell oracles the relative gap of the run so far. (Python only.)
+
+    Oracles that can be more or less exact need not be much more exact than the run is. What they
+    keep of it belongs to `oracle_memory`, so that a run which is taken up again goes on alike.
+    """
+
+
+@generic_with_default
 def mix(data, i, left, left_at, right, right_at, share, outputs, at):
     """Write to (outputs, at) the output (1 - share) * left + share * right; return if that worked.
 

@@ -13,6 +13,7 @@ from maxmargin.estimators.face import Common
 from maxmargin.estimators.graph.hooks import GraphHooks
 from maxmargin.estimators.graph.outputs import for_each_graph
 from maxmargin.estimators.topk import TopK
+from maxmargin.inference.graph.public import graph_marginals, graph_max_marginals, k_best_graph
 from maxmargin.persistence import register
 from maxmargin.training.settings import n_threads
 
@@ -49,8 +50,6 @@ class _Graphs(GraphHooks, BaseSVM):
             than k; and scores, a list with a float64 array per graph
         """
 
-        from maxmargin.inference.graph.public import k_best_graph
-
         def best(graph: Any) -> TopK:
             answers = k_best_graph(graph, k)
             outputs = [self.classes_[answer.labels] for answer in answers]
@@ -76,8 +75,6 @@ class _Graphs(GraphHooks, BaseSVM):
         -------
         list of arrays of shape (n_nodes, n_labels), p(y_v = k) at [v, k]
         """
-        from maxmargin.inference.graph.public import graph_marginals
-
         return self._for_each(
             lambda graph: np.array(graph_marginals(graph, temperature).node), X, beside
         )
@@ -96,8 +93,6 @@ class _Graphs(GraphHooks, BaseSVM):
         list of arrays of shape (n_nodes, n_labels): at [v, k] the best score of a labelling that
         has label k at node v
         """
-        from maxmargin.inference.graph.public import graph_max_marginals
-
         return self._for_each(lambda graph: np.array(graph_max_marginals(graph)), X, beside)
 
     def _for_each(self, answer: Callable[..., Any], X: Any, beside: dict[str, Any]) -> list[Any]:

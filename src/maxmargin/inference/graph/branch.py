@@ -2,15 +2,9 @@
 
 A node of the search is a graph in which some labels are forbidden. The one of largest bound comes
 next: the graph's node whose two best labels are closest is chosen, and the search node gets two
-<<<<<<< HEAD
-children, one where that node has the label that was decoded, one where it has not. Each child starts
-from the messages of its parent and makes a few iterations of SRMP. Its bound is the least of its own
-and of its parent's. Nodes whose bound is no better than the best labelling are dropped.
-=======
 children, one where that node has the label that was decoded, one where it has not. Each child
 starts from the messages of its parent and makes a few iterations of SRMP. Its bound is the least of
 its own and of its parent's. Nodes whose bound is no better than the best labelling are dropped.
->>>>>>> g1
 
 A search node is stored as its last decision and its parent. Messages are kept for as many open
 nodes as there is memory for; the others start from those of the root, which is valid as well.
@@ -23,15 +17,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-<<<<<<< HEAD
-from maxmargin.core.compile import kernel
-from maxmargin.inference.graph.shape import Shape
-from maxmargin.inference.graph.srmp import SrmpRoom, go_on, srmp, srmp_room
-
-__all__ = ["BranchRoom", "branch_and_bound", "branch_room", "search_more", "start_search"]
-
-# Places in `counts`: search nodes made, open nodes, rows of messages in use or once used, free rows.
-=======
 from maxmargin.core.compile import jitable, kernel
 from maxmargin.inference.graph.shape import Shape
 from maxmargin.inference.graph.srmp import SrmpRoom, srmp, srmp_room
@@ -39,7 +24,6 @@ from maxmargin.inference.graph.srmp import SrmpRoom, srmp, srmp_room
 __all__ = ["BranchRoom", "branch_and_bound", "branch_room"]
 
 # Places in `counts`: search nodes made, open nodes, rows of `kept` that were ever used, free rows.
->>>>>>> g1
 N_MADE, N_OPEN, N_ROWS, N_FREE = 0, 1, 2, 3
 # Places in `values`: the best score, and the largest bound of what was dropped.
 BEST, DROPPED = 0, 1
@@ -124,78 +108,30 @@ def branch_room(shape: Shape, most_nodes: int, most_bytes: int = 200_000_000) ->
 
 @kernel
 def branch_and_bound(
-<<<<<<< HEAD
-    shape, unary, tables, messages, most_nodes, n_first, n_iterations, tolerance, room, labels
-):
-=======
     shape, unary, tables, messages, most_nodes, n_first, n_iterations, tolerance, is_new, room,
     labels,
 ):  # fmt: skip
->>>>>>> g1
     """Search with at most most_nodes search nodes; return (bound, score, search nodes made).
 
     Parameters
     ----------
     messages : float64 array
-<<<<<<< HEAD
-        Where SRMP starts at the root, as `srmp` takes them; left for the next call.
-=======
         Where SRMP starts at the root, as `srmp` takes them; left for the next search.
->>>>>>> g1
     most_nodes : int
         At most as many as the room was made for.
     n_first, n_iterations : int
         The most iterations of SRMP at the root, and at each other node.
     tolerance : float
         Stop when bound - score <= tolerance * (1 + |bound|): the labelling is optimal.
-<<<<<<< HEAD
-=======
     is_new : bool
         False: go on with the search in the room; all other arguments but most_nodes are as before.
->>>>>>> g1
     room : BranchRoom
     labels : int32 array of shape (n,)
         Receives the best labelling; if `score` is -inf, it is none that is feasible.
     """
-<<<<<<< HEAD
-    start_search(shape, unary, tables, messages, n_first, tolerance, room, labels)
-    return search_more(
-        shape, unary, tables, messages, most_nodes, n_iterations, tolerance, room, labels
-    )
-
-
-@kernel
-def start_search(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
-    """Begin a search: run SRMP at the root; return (bound, score, iterations)."""
-    room.counts[:] = 0
-    room.values[:] = -np.inf
-    bound, score, n_done = srmp(
-        shape, unary, tables, messages, n_iterations, tolerance, room.srmp, labels
-    )
-    room.values[BEST] = score
-    room.unary[:] = unary
-    room.messages[:] = messages
-    room.labels[:] = labels
-    room.parent[0] = -1
-    room.counts[N_MADE] = 1
-    _open(shape, 0, bound, tolerance, room)
-    return bound, score, n_done
-
-
-@kernel
-def search_more(
-    shape, unary, tables, messages, most_nodes, n_iterations, tolerance, room, labels
-):
-    """Go on with a search until it is over or has most_nodes search nodes.
-
-    Returns (bound, score, search nodes made). ``messages`` are those of the root, ``labels`` the
-    best labelling; all arguments but most_nodes are as before.
-    """
-=======
     if is_new:
         _start(shape, unary, tables, messages, n_first, tolerance, room, labels)
     room.srmp.keeps[0] = True
->>>>>>> g1
     counts, values = room.counts, room.values
     while counts[N_OPEN] > 0 and counts[N_MADE] + 2 <= most_nodes:
         parent = room.heap[0]
@@ -209,16 +145,6 @@ def search_more(
             room.parent[child] = parent
             room.node[child], room.label[child], room.is_fixed[child] = v, label, is_fixed
             _restrict(shape, unary, child, room)
-<<<<<<< HEAD
-            room.messages[:] = messages if row < 0 else room.kept[row]
-            bound, score, _ = go_on(
-                shape, room.unary, tables, room.messages, n_iterations, tolerance, values[BEST],
-                room.srmp, room.labels,
-            )  # fmt: skip
-            if score > values[BEST]:
-                values[BEST] = score
-                labels[:] = room.labels
-=======
             for i in range(messages.shape[0]):
                 room.messages[i] = messages[i] if row < 0 else room.kept[row, i]
             room.srmp.floor[0] = values[BEST]
@@ -229,7 +155,6 @@ def search_more(
             if score > values[BEST]:
                 values[BEST] = score
                 _copy(room.labels, labels)
->>>>>>> g1
             if not is_fixed and row >= 0:
                 room.free[counts[N_FREE]] = row
                 counts[N_FREE] += 1
@@ -240,9 +165,6 @@ def search_more(
     return bound, values[BEST], counts[N_MADE]
 
 
-<<<<<<< HEAD
-@kernel
-=======
 @jitable
 def _start(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
     """Run SRMP at the root, and open it."""
@@ -269,16 +191,11 @@ def _copy(source, target):
 
 
 @jitable
->>>>>>> g1
 def _is_closed(bound, best, tolerance):
     return bound == -np.inf or bound - best <= tolerance * (1.0 + abs(bound))
 
 
-<<<<<<< HEAD
-@kernel
-=======
 @jitable
->>>>>>> g1
 def _open(shape, child, bound, tolerance, room):
     """Put a search node that SRMP has just seen among the open ones, or drop it."""
     counts, values = room.counts, room.values
@@ -298,12 +215,8 @@ def _open(shape, child, bound, tolerance, room):
         counts[N_ROWS] += 1
     room.row[child] = row
     if row >= 0:
-<<<<<<< HEAD
-        room.kept[row] = room.messages
-=======
         for i in range(room.messages.shape[0]):
             room.kept[row, i] = room.messages[i]
->>>>>>> g1
     # Into the heap.
     heap = room.heap
     i = counts[N_OPEN]
@@ -314,11 +227,7 @@ def _open(shape, child, bound, tolerance, room):
     heap[i] = child
 
 
-<<<<<<< HEAD
-@kernel
-=======
 @jitable
->>>>>>> g1
 def _take_first(room):
     """Take the open node of largest bound out of the heap."""
     counts, heap, bound = room.counts, room.heap, room.bound
@@ -339,11 +248,7 @@ def _take_first(room):
     heap[i] = moved
 
 
-<<<<<<< HEAD
-@kernel
-=======
 @jitable
->>>>>>> g1
 def _closest(shape, room):
     """Return the node with at least two possible labels whose best two are closest; -1 if none.
 
@@ -367,11 +272,7 @@ def _closest(shape, room):
     return closest
 
 
-<<<<<<< HEAD
-@kernel
-=======
 @jitable
->>>>>>> g1
 def _label_of(shape, v, room):
     """Return the label by which to branch on node v: what was decoded, if that is possible."""
     label = room.labels[v]
@@ -383,17 +284,10 @@ def _label_of(shape, v, room):
     return label
 
 
-<<<<<<< HEAD
-@kernel
-def _restrict(shape, unary, child, room):
-    """Fill room.unary with the potentials of a search node: -inf at all that it forbids."""
-    room.unary[:] = unary
-=======
 @jitable
 def _restrict(shape, unary, child, room):
     """Fill room.unary with the potentials of a search node: -inf at all that it forbids."""
     _copy(unary, room.unary)
->>>>>>> g1
     while room.parent[child] >= 0:
         v, label = room.node[child], room.label[child]
         first = shape.unary_at[v]

@@ -61,13 +61,10 @@ class SrmpRoom(NamedTuple):
         r of all slots.
     held : float64 array, as long as messages; empty if all factors are dense pairs
     theta, guess, out : float64 arrays, as long as the largest number of labels
-<<<<<<< HEAD
-=======
     floor : float64 array of shape (1,)
         -inf, or: stop when the bound is no better than this.
     keeps : bool array of shape (1,)
         False, or: -inf in the messages are true of these potentials too.
->>>>>>> g1
     margin : float64 array of shape (n,)
         By how much the best label of each node beat the next when it was decoded last; inf if only
         one is possible.
@@ -85,11 +82,8 @@ class SrmpRoom(NamedTuple):
     theta: npt.NDArray[np.float64]
     guess: npt.NDArray[np.float64]
     out: npt.NDArray[np.float64]
-<<<<<<< HEAD
-=======
     floor: npt.NDArray[np.float64]
     keeps: npt.NDArray[np.bool_]
->>>>>>> g1
     margin: npt.NDArray[np.float64]
     trial: npt.NDArray[np.int32]
 
@@ -127,11 +121,8 @@ def srmp_room(shape: Shape) -> SrmpRoom:
         np.zeros(largest),
         np.zeros(largest),
         np.zeros(largest),
-<<<<<<< HEAD
-=======
         np.array([-np.inf]),
         np.zeros(1, dtype=np.bool_),
->>>>>>> g1
         np.zeros(n_nodes),
         np.zeros(n_nodes, dtype=np.int32),
     )
@@ -160,26 +151,11 @@ def srmp(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
     -------
     bound : -inf if there is no feasible labelling.
     """
-<<<<<<< HEAD
-    for i in range(messages.shape[0]):
-        if messages[i] == -np.inf:
-            messages[i] = 0.0
-    return go_on(shape, unary, tables, messages, n_iterations, tolerance, -np.inf, room, labels)
-
-
-@kernel
-def go_on(shape, unary, tables, messages, n_iterations, tolerance, floor, room, labels):
-    """Do as `srmp`, for messages whose -inf still hold: of the same or stricter constraints.
-
-    It also stops when the bound is no better than ``floor``.
-    """
-=======
     if not room.keeps[0]:
         for i in range(messages.shape[0]):
             if messages[i] == -np.inf:
                 messages[i] = 0.0
     floor = room.floor[0]
->>>>>>> g1
     bound, score = np.inf, -np.inf
     n_forbidden = -1
     is_ending = False
@@ -295,15 +271,6 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
                 else:
                     second = max(second, theta[x])
             trial[v] = best
-<<<<<<< HEAD
-            second, n_best = -np.inf, 0
-            for x in range(n_own):
-                if theta[x] == c:
-                    n_best += 1
-                elif theta[x] > second:
-                    second = theta[x]
-=======
->>>>>>> g1
             margin[v] = c - second if n_best == 1 else 0.0
         for x in range(n_own):
             theta[x] -= c

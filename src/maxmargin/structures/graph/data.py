@@ -88,9 +88,13 @@ class Passing(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How hard the oracle of graphs with cycles tries."""
+    """How hard the oracle of graphs with cycles tries.
 
-    precision: float  # the part of a loss that may be left between the bound and the output found
+    ``precision`` is the part of a loss that may be left open between the bound and the output that
+    is found. While a run has a large gap the oracle leaves more; if precision is 0, never.
+    """
+
+    precision: float
     n_iterations: int  # most iterations of message passing
     most_branches: int  # most nodes of branch and bound; 0: none
 
@@ -98,10 +102,12 @@ class Effort(NamedTuple):
 class GraphMemory(NamedTuple):
     """Messages with which the oracle ended its last search in each graph, where there is room.
 
-    Those of graph i begin at at[i]; there are none if at[i] = at[i + 1].
+    Those of graph i begin at at[i]; there are none if at[i] = at[i + 1]. ``gap`` is the relative
+    gap of the run, 0 if it is not known yet.
     """
 
     messages: Any  # float64, writeable
+    gap: Any  # (1,) float64, writeable
     at: Any  # (n + 1,) int64
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import implements, oracle_memory, workspace
+from maxmargin.core.contract import implements, oracle_memory, tell_gap, workspace
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.branch import BranchRoom
 from maxmargin.inference.graph.srmp import SrmpRoom, srmp_room
@@ -86,7 +86,7 @@ def message_memory(graphs: Graphs, most_bytes: int) -> GraphMemory:
     sizes = np.diff(graphs.shapes.slot_from) * graphs.layout.n_labels
     fits = np.cumsum(8 * sizes) <= most_bytes
     at = np.concatenate([[0], np.cumsum(np.where(fits, sizes, 0))])
-    return GraphMemory(np.zeros(int(at[-1])), frozen(at, np.int64))
+    return GraphMemory(np.zeros(int(at[-1])), np.zeros(1), frozen(at, np.int64))
 
 
 class CyclicRoom(NamedTuple):
@@ -100,6 +100,8 @@ class CyclicRoom(NamedTuple):
     theta: Any
     guess: Any
     out: Any
+    floor: Any
+    keeps: Any
     margin: Any
     trial: Any
     branch: BranchRoom  # of which kept is flat
@@ -126,6 +128,8 @@ def cyclic_room(data: Any) -> CyclicRoom:
         ints(0),
         np.zeros(0, dtype=np.bool_),
         *(none for _ in range(6)),
+        np.zeros(0, dtype=np.bool_),
+        none,
         ints(0),
     )
     branch = BranchRoom(
@@ -152,6 +156,8 @@ def cyclic_room(data: Any) -> CyclicRoom:
         np.zeros(n_messages),
         ints(n_nodes),
         *scratch,
+        np.zeros(1),
+        np.zeros(1, dtype=np.bool_),
         np.zeros(n_nodes),
         ints(n_nodes),
         branch,
@@ -167,8 +173,14 @@ def _workspace(data):
 
 @implements(oracle_memory, CyclicGraphs)
 def _oracle_memory(data):
-    """Return the messages."""
-    return {"messages": data.memory.messages}
+    """Return the messages, and the gap."""
+    return {"messages": data.memory.messages, "gap": data.memory.gap}
+
+
+@implements(tell_gap, CyclicGraphs)
+def _tell_gap(data, gap):
+    """Keep the gap."""
+    data.memory.gap[0] = gap if 0.0 < gap < 1.0 else 1.0
 
 
 @jitable
@@ -189,6 +201,8 @@ def srmp_room_of(data, room, i):
         room.theta,
         room.guess,
         room.out,
+        room.floor,
+        room.keeps,
         room.margin[: last - first],
         room.trial[: last - first],
     )

@@ -9,6 +9,8 @@ answer depends on the example and the weights alone.
 
 from __future__ import annotations
 
+import numpy as np
+
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     implements,
@@ -31,11 +33,23 @@ from maxmargin.structures.graph.shapes import graph_of
 STRIDE = 5
 #: Message passing goes on while it lowers the bound by this share of what is left, per stride.
 LEAST_PROGRESS = 0.1
+#: The share of the gap of a run that the oracle may leave open.
+SHARE_OF_GAP = 0.1
 #: How far rounding may move a bound and a score, as a share of them.
 ROUNDING = 1e-11
 #: A loss is taken to be no less than this share of the largest cost, where precision is a share of
 #: it: the losses of most examples come near 0.
 SMALLEST_LOSS = 1e-2
+
+
+@jitable
+def wanted_effort(data):
+    """Return the effort that the gap of the run asks for."""
+    effort, gap = data.effort, data.memory.gap[0]
+    if effort.precision == 0.0:
+        return effort
+    precision = max(effort.precision, SHARE_OF_GAP * (gap if gap > 0.0 else 1.0))
+    return Effort(precision, effort.n_iterations, effort.most_branches)
 
 
 @jitable
@@ -52,6 +66,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     augment(data, cost, i, theta, score_scale, cost_scale, room.augmented)
     unary = room.augmented[:n_unary]
     own = srmp_room_of(data, room, i)
+    own.floor[0], own.keeps[0] = -np.inf, False
     truth = labelling_score(shape, unary, theta.tables, graphs.labels[first : first + n])
     largest = 0.0
     if effort.precision > 0.0:
@@ -67,6 +82,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
         found, value, n_more = srmp(
             shape, unary, theta.tables, messages, STRIDE, ROUNDING, own, trial
         )
+        own.keeps[0] = True
         n_done += n_more
         bound = min(bound, found)
         if value > score:
@@ -93,6 +109,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
             STRIDE,
             STRIDE,
             tolerance,
+            True,
             branch_room_of(data, room, own, i),
             trial,
         )
@@ -136,8 +153,9 @@ def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outpu
         messages = room.messages[:n_messages]
         messages[:] = 0.0
     labels = outputs[at : at + shapes.node_at[i + 1] - shapes.node_at[i]]
+    effort = wanted_effort(data)
     left = search_graph(
-        data, cost, i, theta, room, score_scale, cost_scale, messages, data.effort, labels
+        data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
     )
     h = margin_error(data, i, theta, outputs, at)
     return score_scale * (h + left) + cost_scale * output_cost(data, cost, i, outputs, at)
