@@ -27,9 +27,7 @@ def read_edges(graphs: list[Graph], sizes: np.ndarray) -> tuple[np.ndarray, np.n
             found.append(np.zeros((0, 2), dtype=np.int64))
             continue
         if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise ValueError(
-                f"X[{i}]: edges must have the shape (n_edges, 2), got {pairs.shape}."
-            )
+            raise ValueError(f"X[{i}]: edges must have the shape (n_edges, 2), got {pairs.shape}.")
         if pairs.dtype.kind not in "iu":
             raise TypeError(f"X[{i}]: edges must hold whole numbers, got dtype {pairs.dtype}.")
         found.append(pairs.astype(np.int64))
@@ -37,14 +35,14 @@ def read_edges(graphs: list[Graph], sizes: np.ndarray) -> tuple[np.ndarray, np.n
     graph_of = np.repeat(np.arange(len(found)), np.diff(at))
     size = sizes[graph_of]
     is_bad = ((edges < 0) | (edges >= size[:, None])).any(axis=1)
-    for wrong, told in (
-        (is_bad, lambda a, b, n: f"is ({a}, {b}); expected nodes from 0 to {n - 1}."),
-        (edges[:, 0] == edges[:, 1], lambda a, b, n: f"joins node {a} to itself."),
-    ):
-        if wrong.any():
-            e = int(np.argmax(wrong))
-            i = int(graph_of[e])
-            raise ValueError(f"X[{i}]: edges[{e - at[i]}] {told(*edges[e], size[e])}")
+    is_loop = edges[:, 0] == edges[:, 1]
+    if (is_bad | is_loop).any():
+        e = int(np.argmax(is_bad | is_loop))
+        i, (a, b) = int(graph_of[e]), edges[e].tolist()
+        told = f"is ({a}, {b}); expected nodes from 0 to {size[e] - 1}"
+        if not is_bad[e]:
+            told = f"joins node {a} to itself; expected two different nodes"
+        raise ValueError(f"X[{i}]: edges[{e - at[i]}] {told}.")
     return edges, at
 
 

@@ -70,9 +70,7 @@ def read_graphs(
     edges, edge_at = read_edges(graphs, sizes)
     edge_features = _optional("edge_features", "edge", graphs, np.diff(edge_at), known)
     members, orders, hyper_at = read_hyperedges(graphs, sizes)
-    hyper_features = _optional(
-        "hyperedge_features", "hyperedge", graphs, np.diff(hyper_at), known
-    )
+    hyper_features = _optional("hyperedge_features", "hyperedge", graphs, np.diff(hyper_at), known)
     node_codes, node_types = _types(graphs, "node_types", sizes, known, "node_types")
     edge_codes, edge_types = _types(graphs, "edge_types", np.diff(edge_at), known, "edge_types")
     hyper_codes, hyper_types, hyper_orders = _hyper_types(graphs, orders, hyper_at, known)
@@ -219,7 +217,7 @@ def _hyper_types(
     """Return the types of hyperedges; where none are given, a type is the number of nodes."""
     codes, labels = _types(graphs, "hyperedge_types", np.diff(hyper_at), known, "hyper_types")
     told = () if known is None else known.hyper_orders
-    if codes is None:
+    if codes is None or labels is None:
         sizes = tuple(sorted(set(orders.tolist()))) if known is None else told
         for row, order in enumerate(orders.tolist()):
             if order not in sizes:
@@ -229,7 +227,6 @@ def _hyper_types(
                     f"{', '.join(map(str, sizes)) or 'none'}."
                 )
         return np.searchsorted(np.array(sizes, dtype=np.int64), orders), None, sizes
-    assert labels is not None
     of_type = dict(enumerate(told))
     for row, (code, order) in enumerate(zip(codes.tolist(), orders.tolist(), strict=True)):
         if of_type.setdefault(code, order) != order:
@@ -297,18 +294,19 @@ def known_part(stack: StackedGraphs, is_known: np.ndarray) -> StackedGraphs:
 def _known_hyperedges(
     stack: StackedGraphs, changed: StackedGraphs, is_known: np.ndarray, place_of: np.ndarray
 ) -> StackedGraphs:
-    if stack.hyper_at is None or stack.hyper_members is None or not len(stack.hyper_members):
+    orders, members, types = stack.hyper_orders, stack.hyper_members, stack.hyper_types
+    if stack.hyper_at is None or orders is None or members is None or types is None:
         return changed
-    assert stack.hyper_orders is not None and stack.hyper_types is not None
-    orders = stack.hyper_orders
+    if len(orders) == 0:
+        return changed
     hyper_graph = np.repeat(np.arange(stack.n_graphs), np.diff(stack.hyper_at))
-    whole = np.repeat(stack.node_at[hyper_graph], orders) + stack.hyper_members
+    whole = np.repeat(stack.node_at[hyper_graph], orders) + members
     starts = np.cumsum(orders) - orders
     keep = np.logical_and.reduceat(is_known[whole], starts)
     return replace(
         changed,
         hyper_members=place_of[whole[np.repeat(keep, orders)]],
-        hyper_types=stack.hyper_types[keep],
+        hyper_types=types[keep],
         hyper_orders=orders[keep],
         hyper_at=np.concatenate([[0], np.cumsum(keep)])[stack.hyper_at],
         hyper_features=None if stack.hyper_features is None else stack.hyper_features[keep],

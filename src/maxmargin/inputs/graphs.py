@@ -135,9 +135,7 @@ def _attribute(items: Any, name: str, where: str, kind: str) -> list[Any] | None
         return None
     if not all(having):
         missing = pairs[having.index(False)][0]
-        raise ValueError(
-            f"{where}: {kind} {missing!r} has no attribute {name!r}, but others have."
-        )
+        raise ValueError(f"{where}: {kind} {missing!r} has no attribute {name!r}, but others have.")
     return [values[name] for _, values in pairs]
 
 

@@ -49,4 +49,3 @@ def stored_reader(fields: Fields, arrays: Arrays, n_features: int) -> GraphReade
         template = Template.from_state(fields.count("template", least=1), arrays)
     kinds = GraphKinds(n_features, n_edge, n_hyper, **types, hyper_orders=tuple(orders))
     return GraphReader(labels, kinds, template)
-

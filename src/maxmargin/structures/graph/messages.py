@@ -119,7 +119,6 @@ def cyclic_room(data: Any) -> CyclicRoom:
     def ints(length: int) -> np.ndarray:
         return np.zeros(length, dtype=np.int32)
 
-    scratch = (np.zeros(n_messages), np.zeros(n_messages), *np.zeros((3, n_labels)))
     none = np.zeros(0)
     no_room = SrmpRoom(
         np.zeros(0, dtype=np.uint8),
@@ -127,7 +126,12 @@ def cyclic_room(data: Any) -> CyclicRoom:
         np.zeros(0, dtype=np.int64),
         ints(0),
         np.zeros(0, dtype=np.bool_),
-        *(none for _ in range(6)),
+        none,
+        none,
+        none,
+        none,
+        none,
+        none,
         np.zeros(0, dtype=np.bool_),
         none,
         ints(0),
@@ -155,7 +159,11 @@ def cyclic_room(data: Any) -> CyclicRoom:
         np.zeros(n_nodes * n_labels),
         np.zeros(n_messages),
         ints(n_nodes),
-        *scratch,
+        np.zeros(n_messages),
+        np.zeros(n_messages),
+        np.zeros(n_labels),
+        np.zeros(n_labels),
+        np.zeros(n_labels),
         np.zeros(1),
         np.zeros(1, dtype=np.bool_),
         np.zeros(n_nodes),

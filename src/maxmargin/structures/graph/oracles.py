@@ -135,9 +135,7 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     messages[:] = 0.0
     labels = outputs[at : at + shapes.node_at[i + 1] - shapes.node_at[i]]
     effort = Effort(0.0, data.effort.n_iterations, data.effort.most_branches)
-    search_graph(
-        data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
-    )
+    search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels)
 
 
 @implements(maximize_bounded, GeneralGraphs, PartCost)
