@@ -114,7 +114,7 @@ def test_programmes_are_kept_between_calls(rng):
         unary[rng.random(len(unary)) < 0.15] = -np.inf
         tables = np.where(finite, graph.tables + number, graph.tables)
         if number == 6:
-            linear, integer = pickle.loads(pickle.dumps((linear, integer)))  # noqa: S301
+            linear, integer = pickle.loads(pickle.dumps((linear, integer)))
         for kept in (linear, integer):
             fresh = GraphProgram(graph.shape, kept.integral).solve(unary, tables)
             again = kept.solve(unary, tables)
