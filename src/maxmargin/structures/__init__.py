@@ -18,11 +18,13 @@ from maxmargin.structures.graph import forest as _forest  # noqa: F401
 from maxmargin.structures.graph import forest_profile as _forest_profile  # noqa: F401
 from maxmargin.structures.graph import oracles as _graph_oracles  # noqa: F401
 from maxmargin.structures.graph import parts as _graph_parts  # noqa: F401
+from maxmargin.structures.graph import points as _graph_points  # noqa: F401
 from maxmargin.structures.graph import potentials as _graph_potentials  # noqa: F401
 from maxmargin.structures.graph.build import StackedGraphs, stacked_graphs
-from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs
+from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, RelaxedGraphs
 from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
+from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -53,6 +55,7 @@ STRUCTURES: dict[str, type] = {
     "chain": ChainData,
     "graph_forest": ForestGraphs,
     "graph": GeneralGraphs,
+    "graph_relaxed": RelaxedGraphs,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -78,6 +81,7 @@ __all__ = [
     "PairwiseLabels",
     "ProgramLabels",
     "RankingData",
+    "RelaxedGraphs",
     "RelaxedLabels",
     "RelaxedProgramLabels",
     "StackedGraphs",
@@ -92,5 +96,6 @@ __all__ = [
     "learnt_tree",
     "multiclass_data",
     "ranking_data",
+    "relaxed_data",
     "stacked_graphs",
 ]

@@ -19,11 +19,13 @@ from maxmargin.structures import (
     PairwiseLabels,
     ProgramLabels,
     RankingData,
+    RelaxedGraphs,
     RelaxedLabels,
     RelaxedProgramLabels,
     TreeLabels,
     UserData,
 )
+from maxmargin.structures.graph.points import write_labelling
 from maxmargin.structures.labels.relaxed import write_point
 from maxmargin.structures.user.boxes import Box
 from maxmargin.testing.enumerate import labellings
@@ -57,6 +59,15 @@ def _of_graphs(data: Any, i: int) -> np.ndarray:
     if len(graphs.barrier):
         rows = rows[graphs.barrier[np.arange(first, last), rows].sum(axis=1) == 0.0]
     return rows
+
+
+def _of_relaxed_graphs(data: RelaxedGraphs, i: int) -> np.ndarray:
+    """List the labellings only: without cycles no other output is better than all of them."""
+    rows = _of_graphs(data, i)
+    cells = np.zeros((len(rows), int(output_size(data, i))))
+    for own, row in zip(cells, rows, strict=True):
+        write_labelling(data, i, row, own, 0)
+    return cells
 
 
 def _of_labels(data: Any, i: int) -> np.ndarray:
@@ -128,6 +139,7 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     ChainData: _of_chain,
     ForestGraphs: _of_graphs,
     GeneralGraphs: _of_graphs,
+    RelaxedGraphs: _of_relaxed_graphs,
     IndependentLabels: _of_labels,
     TreeLabels: _of_labels,
     ListedLabels: _of_labels,

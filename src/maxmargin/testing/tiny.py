@@ -26,6 +26,7 @@ from maxmargin.structures import (
     labels_data,
     multiclass_data,
     ranking_data,
+    relaxed_data,
     stacked_graphs,
 )
 from maxmargin.surrogates import SURROGATES
@@ -162,6 +163,8 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "chain": _tiny_chain,
     "graph_forest": _tiny_graphs(forest_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
     "graph": _tiny_graphs(general_data, [[], [(0, 1), (2, 1), (0, 2)], [(1, 0)], [(2, 0)]]),
+    # Without cycles the relaxation is exact.
+    "graph_relaxed": _tiny_graphs(relaxed_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
     "multilabel": _tiny_labels("independent"),
     "multilabel_tree": _tiny_labels("tree", [(0, 1), (1, 2)]),
     "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),

@@ -118,7 +118,7 @@ class GraphReader:
         return GraphTables(graphs, cost, used)
 
     def typed(self, stack: StackedGraphs) -> StackedGraphs:
-        """Return graphs in which every node and edge has a type of its own, if nothing is shared."""
+        """Return graphs whose nodes and edges have types of their own, if nothing is shared."""
         return stack if self.template is None else self.template.typed(stack)
 
     def graphs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from maxmargin.inputs.constraints import find_breach
 from maxmargin.inputs.labels import check_class_weight, check_classes
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
-from maxmargin.structures import forest_data, general_data
+from maxmargin.structures import forest_data, general_data, relaxed_data
 from maxmargin.structures.graph.data import Graphs
 from maxmargin.structures.graph.forest import are_forests
 from maxmargin.structures.graph.layout import PAIRS
@@ -98,13 +99,16 @@ class GraphHooks(Hooks):
         """Return the data to train on, by the way of inference."""
         graphs = tables.graphs
         if self.only_forests or are_forests(graphs):
-            return forest_data(graphs)
+            return forest_data(graphs)  # the relaxation is exact there
         if isinstance(tables.cost, WholeCost):
             raise ValueError(
                 "cost='zero_one' needs the best labelling other than the true one, which is found "
                 "for graphs without cycles only. Costs that fit graphs with cycles: hamming, "
                 "class_weighted, matrix, ordinal."
             )
+        if self.training == "relaxed":
+            bytes_ = int(self.memory_limit * 1e6)
+            return relaxed_data(graphs, SHARE_OF_TOL * self.tol, TRAINING_ITERATIONS, bytes_)
         return general_data(
             graphs,
             SHARE_OF_TOL * self.tol,
@@ -122,7 +126,7 @@ class GraphHooks(Hooks):
     def _decode(self, cells: np.ndarray, data: Any) -> list[np.ndarray]:
         self._check_possible(cells, data)
         labels, at = self.classes_[cells], data.graphs.shapes.node_at
-        return [labels[a:b] for a, b in zip(at[:-1], at[1:], strict=True)]
+        return [labels[a:b] for a, b in pairwise(at)]
 
     def _check_possible(self, cells: np.ndarray, data: Any) -> None:
         """Refuse a graph whose best labelling is forbidden: then all its labellings are."""

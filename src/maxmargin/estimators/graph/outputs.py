@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ def split_weights(w: np.ndarray, graphs: Graphs) -> GraphWeights:
     edges = w[layout.edge_first : layout.hyper_first].reshape(shape)
     n_rows = layout.n_hyper_columns + layout.has_hyper_bias
     ends = np.asarray(graphs.hyper_from)
-    hyper = [w[a:b].reshape(n_rows, -1) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    hyper = [w[a:b].reshape(n_rows, -1) for a, b in pairwise(ends)]
     return GraphWeights(
         nodes[:, : layout.n_columns].transpose(0, 2, 1),
         nodes[:, -1] if layout.has_bias else np.zeros((n_types, layout.n_labels)),

@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import jitable, kernel
+from maxmargin.inference._inline import inlined
 from maxmargin.inference.graph.factors.pair import pair_message, place
 from maxmargin.inference.graph.factors.switch import factor_message
 from maxmargin.inference.graph.score import labelling_score
@@ -239,22 +240,16 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
                 theta[x] += rest[place(at + x)]
             if not decodes:
                 continue
-            if not is_behind:
+            if is_behind and partner[s] >= 0:
+                add_entries(
+                    tables, table_at[factor_of[s]], is_row[s], trial[far[s]], n_labels[far[s]],
+                    guess, n_own,
+                )  # fmt: skip
+            elif is_behind:
+                add_held(shape, tables, messages, s, v, n_own, is_forward, room)
+            else:
                 for x in range(n_own):
                     guess[x] += rest[place(at + x)]
-            elif partner[s] >= 0:
-                n_other, held = n_labels[far[s]], trial[far[s]]
-                start, along = held, n_other
-                if not is_row[s]:
-                    start, along = held * n_own, 1
-                start += table_at[factor_of[s]]
-                for x in range(n_own):
-                    guess[x] += tables[place(start + x * along)]
-            else:
-                _hold(shape, messages, factor_of[s], v, is_forward, room)
-                factor_message(shape, tables, factor_of[s], s, room.held, out)
-                for x in range(n_own):
-                    guess[x] += out[x]
         c = -np.inf
         for x in range(n_own):
             c = max(c, theta[x])
@@ -285,6 +280,23 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
                 m = omega * theta[x] - rest[place(at + x)] if theta[x] > -np.inf else -np.inf
                 messages[place(at + x)] = m
     return bound, n_forbidden
+
+
+@inlined
+def add_entries(tables, table, is_row, held, n_other, guess, n_own):
+    """Add the row or column of a dense pair where the other node has the label ``held``."""
+    start, along = (table + held, n_other) if is_row else (table + held * n_own, 1)
+    for x in range(n_own):
+        guess[x] += tables[place(start + x * along)]
+
+
+@jitable
+def add_held(shape, tables, messages, s, v, n_own, is_forward, room):
+    """Add to room.guess the message out of a factor, with nodes passed held at their labels."""
+    _hold(shape, messages, shape.factor_of[s], v, is_forward, room)
+    factor_message(shape, tables, shape.factor_of[s], s, room.held, room.out)
+    for x in range(n_own):
+        room.guess[x] += room.out[x]
 
 
 @jitable

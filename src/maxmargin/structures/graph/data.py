@@ -134,6 +134,20 @@ class GeneralGraphs(NamedTuple):
     effort: Effort
 
 
+@belongs(CyclicGraphs, AnyGraphs)
+class RelaxedGraphs(NamedTuple):
+    """Graphs with cycles, relaxed to the local polytope; outputs are points of it, see points.py.
+
+    Message passing solves the relaxation where it is integral, smoothed ascent elsewhere.
+    """
+
+    graphs: Graphs
+    passing: Passing
+    memory: GraphMemory
+    effort: Effort
+    cell_at: Any  # (F + n,) int64: where the table of each factor begins, and the end, per graph
+
+
 def graph_potentials(data: Any) -> GraphPotentials:
     """Return potentials for any one graph, all 0."""
     shapes, n_labels = data.graphs.shapes, data.graphs.layout.n_labels

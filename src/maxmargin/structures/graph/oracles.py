@@ -54,7 +54,7 @@ def wanted_effort(data):
 
 @jitable
 def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels):
-    """Write a good labelling; return how much better the best one can be at most.
+    """Write a good labelling; return how much better the best one can be, and what was wanted.
 
     What is maximised is the score plus cost_scale / score_scale times the cost; score_scale > 0.
     ``messages`` is where to start, and receives where the search ended.
@@ -119,7 +119,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
             for v in range(n):
                 labels[v] = trial[v]
         left = bound - score
-    return left if left > ROUNDING * (1.0 + abs(bound)) else 0.0
+    return (left if left > ROUNDING * (1.0 + abs(bound)) else 0.0), wanted
 
 
 @implements(maximize, GeneralGraphs, PartCost)
@@ -152,7 +152,7 @@ def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outpu
         messages[:] = 0.0
     labels = outputs[at : at + shapes.node_at[i + 1] - shapes.node_at[i]]
     effort = wanted_effort(data)
-    left = search_graph(
+    left, _ = search_graph(
         data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
     )
     h = margin_error(data, i, theta, outputs, at)
