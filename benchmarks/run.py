@@ -34,6 +34,7 @@ TOPICS = (
     "long_sequences",
     "fuzzing",
     "ranking_defaults",
+    "rounding",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

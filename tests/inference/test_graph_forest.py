@@ -15,19 +15,11 @@ from maxmargin.inference.graph.factors import ExactlyOne, Table
 from tests.graphs import RULES, random_graph
 from tests.listed_graphs import check_best, check_k_best, check_marginals, listed
 
-MODES = [("compiled", 300), ("python", 12)]
+N_DRAWS = 12 if numba.config.DISABLE_JIT else 300
 
 
-def runner(mode):
-    if mode == "compiled":
-        return lambda kernel, *arguments: kernel(*arguments)
-    if numba.config.BOUNDSCHECK:
-        pytest.skip("uncompiled code checks its bounds anyway")
-    return lambda kernel, *arguments: kernel.py_func(*arguments)
-
-
-def random_forests(rng, n_draws, **options):
-    for _ in range(n_draws):
+def random_forests(rng, **options):
+    for _ in range(N_DRAWS):
         yield listed(
             random_graph(
                 rng,
@@ -41,23 +33,20 @@ def random_forests(rng, n_draws, **options):
         )
 
 
-@pytest.mark.parametrize(("mode", "n_draws"), MODES)
-def test_forests_are_solved(mode, n_draws, rng):
-    run = runner(mode)
-    for case in random_forests(rng, n_draws, most_order=2):
+def test_forests_are_solved(rng):
+    for case in random_forests(rng, most_order=2):
         graph = case.graph
         potentials = graph.shape, graph.unary, graph.tables
         forest, n_nodes = kernels.forest_order(graph.shape), graph.n_nodes
         room = kernels.forest_room(graph.shape)
         labels = np.full(n_nodes, 7, dtype=np.int32)
-        check_best(case, labels, run(kernels.best_forest, *potentials, forest, room, labels))
+        check_best(case, labels, kernels.best_forest(*potentials, forest, room, labels))
         found = np.full(len(graph.unary), np.nan)
-        run(kernels.forest_max_marginals, *potentials, forest, room, found)
+        kernels.forest_max_marginals(*potentials, forest, room, found)
         np.testing.assert_allclose(found, case.max_marginals(), atol=1e-9)
         for temperature in (0.3, 2.0):
             node, pair = np.full(len(graph.unary), np.nan), np.full(len(graph.tables), np.nan)
-            log_partition = run(
-                kernels.forest_marginals,
+            log_partition = kernels.forest_marginals(
                 *potentials,
                 forest,
                 temperature,
@@ -69,19 +58,19 @@ def test_forests_are_solved(mode, n_draws, rng):
         for k in (1, 3, 40):
             best, scores = np.full((k, n_nodes), 7, dtype=np.int32), np.full(k, np.nan)
             room_k = kernels.kbest_room(graph.shape, k)
-            count = run(kernels.best_k_forest, *potentials, forest, k, room_k, best, scores)
+            count = kernels.best_k_forest(*potentials, forest, k, room_k, best, scores)
             check_k_best(case, k, best, scores, count)
         for most_step, limit in ((1, 100), (3, 100), (3, 2), (1, 0)):
             step = rng.integers(0, most_step + 1, len(graph.unary)).astype(np.int32)
-            check_profile(run, case, forest, step, limit)
+            check_profile(case, forest, step, limit)
 
 
-def check_profile(run, case, forest, step, limit):
+def check_profile(case, forest, step, limit):
     graph = case.graph
     potentials = graph.shape, graph.unary, graph.tables
     room = kernels.profile_room(graph.shape, forest, step, limit)
     scores = np.full(room.most[graph.n_nodes] + 1, np.nan)
-    n_levels = run(kernels.forest_profile, *potentials, forest, step, limit, room, scores)
+    n_levels = kernels.forest_profile(*potentials, forest, step, limit, room, scores)
     costs = step[graph.shape.unary_at[:-1] + case.outputs].sum(axis=1)
     at = graph.shape.unary_at.tolist()
     most = sum(step[a:b].max() for a, b in itertools.pairwise(at))
@@ -90,7 +79,7 @@ def check_profile(run, case, forest, step, limit):
     for level in range(n_levels):
         best = case.scores[costs == level].max(initial=-np.inf)
         np.testing.assert_allclose(scores[level], best, atol=1e-9)
-        run(kernels.write_forest_level, graph.shape, graph.tables, forest, level, room, labels)
+        kernels.write_forest_level(graph.shape, graph.tables, forest, level, room, labels)
         if best == -np.inf:
             assert (labels == -1).all()
         else:
@@ -98,18 +87,16 @@ def check_profile(run, case, forest, step, limit):
             assert abs(graph.score(labels) - best) < 1e-9
 
 
-@pytest.mark.parametrize(("mode", "n_draws"), MODES)
-def test_factor_graphs_without_a_cycle_are_solved(mode, n_draws, rng):
-    run = runner(mode)
-    for case in random_forests(rng, n_draws, most_order=4, rules=RULES):
+def test_factor_graphs_without_a_cycle_are_solved(rng):
+    for case in random_forests(rng, most_order=4, rules=RULES):
         graph = case.graph
         potentials = graph.shape, graph.unary, graph.tables
         order = acyclic.find_acyclic(graph.shape)
         room = acyclic.acyclic_room(graph.shape)
         labels = np.full(graph.n_nodes, 7, dtype=np.int32)
-        check_best(case, labels, run(acyclic.best_acyclic, *potentials, order, room, labels))
+        check_best(case, labels, acyclic.best_acyclic(*potentials, order, room, labels))
         found = np.full(len(graph.unary), np.nan)
-        run(acyclic.acyclic_max_marginals, *potentials, order, room, found)
+        acyclic.acyclic_max_marginals(*potentials, order, room, found)
         np.testing.assert_allclose(found, case.max_marginals(), atol=1e-9)
 
 

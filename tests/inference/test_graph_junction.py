@@ -15,15 +15,8 @@ from tests.graphs import random_graph
 from tests.listed_graphs import check_best, check_k_best, check_marginals, listed
 
 
-@pytest.mark.parametrize(("mode", "n_draws"), [("compiled", 300), ("python", 12)])
-def test_small_graphs_are_solved(mode, n_draws, rng):
-    if mode == "python" and numba.config.BOUNDSCHECK:
-        pytest.skip("uncompiled code checks its bounds anyway")
-
-    def run(kernel, *arguments):
-        return (kernel if mode == "compiled" else kernel.py_func)(*arguments)
-
-    for _ in range(n_draws):
+def test_small_graphs_are_solved(rng):
+    for _ in range(12 if numba.config.DISABLE_JIT else 300):
         options = {"forbidden": rng.choice([0.0, 0.2]), "is_whole": rng.random() < 0.5}
         case = listed(random_graph(rng, most_order=4, most_labels=3, **options))
         graph = case.graph
@@ -32,19 +25,19 @@ def test_small_graphs_are_solved(mode, n_draws, rng):
         tree = kernels.junction_tree(shape, 1e6)
         room = kernels.junction_room(shape, tree, 3)
         labels = np.full(n_nodes, 7, dtype=np.int32)
-        check_best(case, labels, run(kernels.best_junction, *potentials, tree, room, labels))
+        check_best(case, labels, kernels.best_junction(*potentials, tree, room, labels))
         found = np.full(len(graph.unary), np.nan)
-        run(kernels.junction_max_marginals, *potentials, tree, room, found)
+        kernels.junction_max_marginals(*potentials, tree, room, found)
         np.testing.assert_allclose(found, case.max_marginals(), atol=1e-9)
         for temperature in (0.3, 2.0):
             node, factor = np.full(len(graph.unary), np.nan), np.full(len(graph.tables), np.nan)
             arguments = temperature, room, node, factor
-            log_partition = run(kernels.junction_marginals, *potentials, tree, *arguments)
+            log_partition = kernels.junction_marginals(*potentials, tree, *arguments)
             check_marginals(case, temperature, node, factor, log_partition)
         for k in (1, 3, 40):
             best, scores = np.full((k, n_nodes), 7, dtype=np.int32), np.full(k, np.nan)
             room_k = kernels.kbest_junction_room(shape, tree, k)
-            count = run(kernels.best_k_junction, *potentials, tree, k, room_k, best, scores)
+            count = kernels.best_k_junction(*potentials, tree, k, room_k, best, scores)
             check_k_best(case, k, best, scores, count)
 
 

@@ -1,4 +1,4 @@
-"""Local search, expansion moves, conditional rounding, the quadratic relaxation: on small graphs."""
+"""Local search, expansion moves, conditional rounding, the quadratic relaxation: small graphs."""
 
 from __future__ import annotations
 

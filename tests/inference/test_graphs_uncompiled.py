@@ -9,7 +9,14 @@ from pathlib import Path
 
 import maxmargin
 
-TESTS = ["test_srmp.py", "test_branch.py", "test_passing.py"]
+TESTS = [
+    "test_srmp.py",
+    "test_branch.py",
+    "test_passing.py",
+    "test_relaxed.py",
+    "test_graph_forest.py",
+    "test_graph_junction.py",
+]
 
 
 def test_kernels_run_as_python():

@@ -30,6 +30,7 @@ def test_answers_bracket_the_optimum(name, time_limit, rng):
         else:
             assert graph.score(answer.labels) == answer.score
         if answer.is_exact:
+            assert answer.bound == pytest.approx(best, abs=1e-7)
             assert answer.score == pytest.approx(best, abs=1e-7)
         n_exact += answer.is_exact
     assert n_exact >= (N_GRAPHS if name == "branch" else 0.8 * N_GRAPHS)

@@ -298,7 +298,7 @@ def test_bad_marginals_are_refused(mu, message):
 
 def test_bad_options_are_refused():
     graph = FactorGraph(np.zeros((1, 2)))
-    with pytest.raises(ValueError, match="rounding='best' is not known. There are: 'max'"):
+    with pytest.raises(ValueError, match=r"rounding='best' is not known\. There are: 'max'"):
         as_rounding("best")
     with pytest.raises(ValueError, match="polish_by='icm' is not known"):
         round_graph(graph, [[1.0, 0.0]], polish_by="icm")

@@ -2,7 +2,7 @@
 
     forest of pairs; factor graph without a cycle        two passes of messages             exact
     two labels, pairs, all attractive                    one minimum cut                    exact
-    junction tree of at most SMALL cells                 bucket elimination                 exact
+    small junction tree                                  bucket elimination                 exact
     two labels, pairs                                    roof duality; what it leaves open as below
     everything else                                      SRMP, and where its bound is not tight:
        junction tree of at most `most_cells` cells       bucket elimination                 exact
@@ -25,24 +25,27 @@ from maxmargin.inference.graph.answer import GraphAnswer, Options
 from maxmargin.inference.graph.binary import as_binary, solve_binary
 from maxmargin.inference.graph.dense import table_sizes
 from maxmargin.inference.graph.exact import acyclic, by_tree, forest, known_forest
-from maxmargin.inference.graph.junction import find_junction_tree
+from maxmargin.inference.graph.factors import custom
+from maxmargin.inference.graph.junction import JunctionTree, find_junction_tree
+from maxmargin.inference.graph.local import local_room, polish
 from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inference.graph.passing import by_branch, by_srmp, n_cells
 from maxmargin.inference.graph.restrict import restrict
 from maxmargin.inference.graph.score import labelling_score
-from maxmargin.inference.graph.search import srmp
 from maxmargin.inference.graph.shape import DENSE, Shape
 from maxmargin.inference.programs.methods import ilp
 
 __all__ = ["auto"]
 
-#: The cells of a junction tree that is tried before anything else.
-SMALL = 5_000_000
+#: The cells of a junction tree that is tried before anything else: so many, or as many as so many
+#: iterations of SRMP would read.
+SMALL, AS_MANY = 5_000_000, 50
 #: Graphs with more nodes have a junction tree only if they are nearly forests, with at most
 #: MOST_EXTRA edges too many.
 MOST_NODES, MOST_EXTRA = 20_000, 2_000
-#: Branch and bound is for graphs with at most so many numbers in their messages, and the integer
-#: programme for those with at most so many columns.
-MOST_MESSAGES, MOST_COLUMNS = 1_000_000, 1_000_000
+#: Branch and bound is for graphs of which an iteration reads at most MOST_WORK cells over the limit
+#: on its nodes, and the integer programme for those with at most so many columns.
+MOST_WORK, MOST_COLUMNS = 2_000_000_000, 1_000_000
 
 
 class Clock:
@@ -72,10 +75,9 @@ def auto(graph: FactorGraph, options: Options) -> GraphAnswer:
     binary = as_binary(graph)
     if binary is not None and binary.is_attractive:
         return solve_binary(graph, binary, "cut", options)[0]
-    if is_worth_ordering(graph.shape):
-        tree = find_junction_tree(graph.shape, min(SMALL, options.most_cells))
-        if tree is not None:
-            return by_tree(graph, tree)
+    tree = _small_tree(graph, options)
+    if tree is not None:
+        return by_tree(graph, tree)
     if binary is None:
         return _search(graph, options, clock)
     found, decided = solve_binary(graph, binary, "roof", options)
@@ -88,6 +90,14 @@ def is_worth_ordering(shape: Shape) -> bool:
     """Return whether a junction tree may be small: large graphs must be nearly forests."""
     n_nodes, n_extra = len(shape.n_labels), len(shape.members) - len(shape.kinds)
     return n_nodes <= MOST_NODES or n_extra - n_nodes <= MOST_EXTRA
+
+
+def _small_tree(graph: FactorGraph, options: Options) -> JunctionTree | None:
+    """Return a junction tree that takes less time than SRMP would, or not much of it."""
+    if not is_worth_ordering(graph.shape):
+        return None
+    limit = max(SMALL, AS_MANY * n_cells(graph))
+    return find_junction_tree(graph.shape, min(limit, options.most_cells))
 
 
 def _finish_binary(
@@ -103,9 +113,7 @@ def _finish_binary(
     # Scores of the rest differ from those of the graph by a constant.
     score = float(labelling_score(rest.shape, rest.unary, rest.tables, labels[nodes]))
     shift = found.score - score
-    tree = None
-    if is_worth_ordering(rest.shape):
-        tree = find_junction_tree(rest.shape, min(SMALL, options.most_cells))
+    tree = _small_tree(rest, options)
     if tree is not None:
         better = by_tree(rest, tree)
     else:
@@ -125,17 +133,31 @@ def _search(
 ) -> GraphAnswer:
     """Solve by SRMP, and what is needed behind it. `known` was found before."""
     shape = graph.shape
-    found = _better(known, srmp(graph, options._replace(time_limit=clock.left)), options)
+    found = _better(known, by_srmp(graph, options._replace(time_limit=clock.left)), options)
     if found.is_exact or clock.is_over:
-        return found
+        return _polished(graph, found, options)
     if is_worth_ordering(shape):
         tree = find_junction_tree(shape, options.most_cells)
-        if tree is not None and not clock.is_over:
+        if tree is not None:
             return by_tree(graph, tree)
-    if found.is_exact or clock.is_over or _n_columns(graph) > MOST_COLUMNS:
+    found = _polished(graph, found, options)
+    if n_cells(graph) <= MOST_WORK // options.most_nodes:
+        # Half of the time, as the integer programme is to have some.
+        left = None if clock.left is None else 0.5 * clock.left
+        found = _better(found, by_branch(graph, options._replace(time_limit=left)), options)
+    if found.is_exact or clock.is_over or not _is_programme(graph):
         return found
     last = ilp(graph, options._replace(time_limit=clock.left), found.labels, found.bound)
     return _better(found, last, options)
+
+
+def _polished(graph: FactorGraph, found: GraphAnswer, options: Options) -> GraphAnswer:
+    """Return the answer after local search from its labelling, if that is not known to be best."""
+    if found.is_exact or found.labels is None:
+        return found
+    labels = found.labels.copy()
+    score = float(polish(graph.shape, graph.unary, graph.tables, local_room(graph.shape), labels))
+    return _better(found, found._replace(labels=labels, score=score), options)
 
 
 def _better(known: GraphAnswer | None, found: GraphAnswer, options: Options) -> GraphAnswer:
@@ -148,7 +170,10 @@ def _better(known: GraphAnswer | None, found: GraphAnswer, options: Options) -> 
     return GraphAnswer(first.labels, first.score, bound, is_exact, found.method, found.n_iterations)
 
 
-def _n_columns(graph: FactorGraph) -> float:
-    """Return about how many columns the integer programme has."""
-    is_dense = graph.shape.kinds == DENSE
-    return float(len(graph.unary) + table_sizes(graph)[is_dense].sum())
+def _is_programme(graph: FactorGraph) -> bool:
+    """Return whether there is an integer programme of the graph, and it is not too large."""
+    kinds = graph.shape.kinds
+    if (kinds == custom.KIND).any():
+        return False  # users' own kinds have no description by rows
+    n_columns = len(graph.unary) + table_sizes(graph)[kinds == DENSE].sum()
+    return bool(n_columns <= MOST_COLUMNS)

@@ -122,7 +122,7 @@ def branch_and_bound(
     n_first, n_iterations : int
         The most iterations of SRMP at the root, and at each other node.
     tolerance : float
-        Stop when bound - score <= tolerance * (1 + |bound|): the labelling is optimal.
+        Stop when bound - score <= tolerance * (1 + |score|): the labelling is optimal.
     is_new : bool
         False: go on with the search in the room; all other arguments but most_nodes are as before.
     room : BranchRoom
@@ -192,7 +192,9 @@ def _copy(source, target):
 
 @jitable
 def _is_closed(bound, best, tolerance):
-    return bound == -np.inf or bound - best <= tolerance * (1.0 + abs(bound))
+    if best == -np.inf:
+        return bound == -np.inf
+    return bound - best <= tolerance * (1.0 + abs(best))
 
 
 @jitable

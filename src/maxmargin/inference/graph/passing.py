@@ -40,17 +40,14 @@ def by_srmp(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
     >>> answer.labels.tolist(), answer.score, answer.is_exact
     ([1, 1, 1], 2.5, True)
     """
-    ends = _deadline(options)
+    ends = deadline(options)
     most = N_ITERATIONS if options.max_iter is None else options.max_iter
     room = srmp_room(graph.shape)
     messages = np.zeros(int(graph.shape.message_at[-1]))
     labels = np.zeros(graph.n_nodes, dtype=np.int32)
     trial = np.zeros(graph.n_nodes, dtype=np.int32)
     bound, score, n_done, n_forbidden = np.inf, -np.inf, 0, 0
-    is_cut = options.callback is not None or ends < np.inf
-    stride = max(2, STRIDE // n_cells(graph)) if is_cut else most
-    if options.callback is not None:
-        stride = 2
+    stride = stride_of(graph, options, most)
     while n_done < most:
         now = min(stride, most - n_done)
         found, value, n = srmp(
@@ -64,10 +61,15 @@ def by_srmp(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
             labels[:] = trial
         if options.callback is not None:
             options.callback(n_done, bound, score)
-        n_forbidden = np.count_nonzero(messages == -np.inf)
+        n_forbidden = int(np.count_nonzero(messages == -np.inf))
         close = options.tol * (1.0 + abs(bound))
         is_still = last - bound <= close and n_forbidden == last_forbidden
-        if n < now or is_still or bound - score <= close or time.perf_counter() > ends:
+        if (
+            n < now
+            or is_still
+            or is_proved(bound, score, options.tol)
+            or time.perf_counter() > ends
+        ):
             break
     return answer("srmp", labels, score, max(bound, score), options.tol, n_done)
 
@@ -92,7 +94,7 @@ def by_branch(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
     >>> answer.labels, answer.bound, answer.is_exact
     (None, -inf, True)
     """
-    ends = _deadline(options)
+    ends = deadline(options)
     first = N_ITERATIONS if options.max_iter is None else options.max_iter
     room = branch_room(graph.shape, options.most_nodes)
     messages = np.zeros(int(graph.shape.message_at[-1]))
@@ -112,8 +114,12 @@ def by_branch(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
         n_made = now
         if options.callback is not None:
             options.callback(n_made, bound, score)
-        is_closed = bound == -np.inf or bound - score <= options.tol * (1.0 + abs(bound))
-        if is_over or is_closed or limit >= options.most_nodes or time.perf_counter() > ends:
+        if (
+            is_over
+            or is_proved(bound, score, options.tol)
+            or limit >= options.most_nodes
+            or time.perf_counter() > ends
+        ):
             break
     return answer("branch", labels, score, bound, options.tol, n_made)
 
@@ -127,9 +133,16 @@ def answer(
     n_iterations: int,
 ) -> GraphAnswer:
     """Return an answer; without labels if none that is feasible was found."""
-    is_exact = bound == -np.inf or bound - score <= tol * (1.0 + abs(bound))
     found = labels if score > -np.inf else None
-    return GraphAnswer(found, float(score), float(bound), bool(is_exact), method, int(n_iterations))
+    is_exact = is_proved(bound, score, tol)
+    return GraphAnswer(found, float(score), float(bound), is_exact, method, int(n_iterations))
+
+
+def is_proved(bound: float, score: float, tol: float) -> bool:
+    """Tell whether a bound proves that nothing scores higher, or that nothing is feasible."""
+    if score == -np.inf:  # where both are infinite, their difference says nothing
+        return bound == -np.inf
+    return bool(bound - score <= tol * (1.0 + abs(score)))
 
 
 def n_cells(graph: FactorGraph) -> int:
@@ -145,6 +158,14 @@ def n_cells(graph: FactorGraph) -> int:
     return int(min(1e15, (cells * orders).sum()))
 
 
-def _deadline(options: Options) -> float:
+def stride_of(graph: FactorGraph, options: Options, most: int) -> int:
+    """Return how many iterations to make between looks at the clock; two if there is a callback."""
+    if options.callback is not None:
+        return 2
+    return most if options.time_limit is None else max(2, STRIDE // n_cells(graph))
+
+
+def deadline(options: Options) -> float:
+    """Return when to end, as `time.perf_counter` tells it."""
     limit = options.time_limit
     return np.inf if limit is None else time.perf_counter() + limit

@@ -42,8 +42,10 @@ from maxmargin.inference.graph.junction import (
 )
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.partition import best_by_partition
+from maxmargin.inference.graph.passing import by_branch, by_srmp
 from maxmargin.inference.graph.primal import expansion, local
-from maxmargin.inference.graph.search import srmp
+from maxmargin.inference.graph.relaxed import by_loopy, by_smoothed
+from maxmargin.inference.graph.rounded import qp
 from maxmargin.inference.programs.methods import ilp, lp
 
 __all__ = [
@@ -64,9 +66,13 @@ METHODS: dict[str, Callable[[FactorGraph, Options], GraphAnswer]] = {
     "junction": junction,
     "cut": cut,
     "roof": roof,
-    "srmp": srmp,
+    "srmp": by_srmp,
+    "branch": by_branch,
+    "smoothed": by_smoothed,
+    "loopy": by_loopy,
     "local": local,
     "expansion": expansion,
+    "qp": qp,
     "lp": lp,
     "ilp": ilp,
 }

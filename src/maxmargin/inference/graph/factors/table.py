@@ -11,7 +11,7 @@ import numpy.typing as npt
 from maxmargin.core.compile import jitable
 from maxmargin.inference._checks import check_potential
 from maxmargin.inference.graph.factors.base import Factor, check_nodes
-from maxmargin.inference.graph.factors.pair import pair_message
+from maxmargin.inference.graph.factors.pair import pair_message, place
 from maxmargin.inference.graph.shape import DENSE
 
 KIND = DENSE
@@ -79,28 +79,38 @@ def message(shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out:
 def _message_of_many(
     shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out: Any
 ) -> None:
-    """Do as `message`, for tables of three axes and more: all cells in turn."""
-    first, last = shape.member_at[factor], shape.member_at[factor + 1]
-    table = shape.table_at[factor]
-    n_cells = 1
+    """Do as `message`, for tables of three axes and more: row by row along the last axis."""
+    first, last = shape.member_at[factor], shape.member_at[factor + 1] - 1
+    end = shape.message_at[last]
+    n_last = shape.message_at[last + 1] - end
+    n_rows = 1
     for s in range(first, last):
-        n_cells *= shape.message_at[s + 1] - shape.message_at[s]
-    n_own = shape.message_at[slot + 1] - shape.message_at[slot]
-    for x in range(n_own):
+        n_rows *= shape.message_at[s + 1] - shape.message_at[s]
+    for x in range(shape.message_at[slot + 1] - shape.message_at[slot]):
         out[x] = -np.inf
-    for cell in range(n_cells):
-        value = tables[table + cell]
-        rest = cell
-        x = 0
+    for row in range(n_rows):
+        at = shape.table_at[factor] + row * n_last
+        added = 0.0
+        rest = row
+        own = 0
         for s in range(last - 1, first - 1, -1):
             size = shape.message_at[s + 1] - shape.message_at[s]
             label = rest % size
             rest //= size
             if s == slot:
-                x = label
+                own = label
             else:
-                value += incoming[shape.message_at[s] + label]
-        out[x] = value if value > out[x] else out[x]
+                added += incoming[shape.message_at[s] + label]
+        if slot == last:
+            for x in range(n_last):
+                value = tables[place(at + x)] + added
+                out[x] = value if value > out[x] else out[x]
+        else:
+            best = out[own]
+            for x in range(n_last):
+                value = tables[place(at + x)] + incoming[place(end + x)] + added
+                best = value if value > best else best
+            out[own] = best
 
 
 @jitable
