@@ -177,10 +177,10 @@ def point_line(
         checks=[
             Check("polish adds at most", worst, "<=", 0.0),
             Check(
-                "max + expansion - least of 1000 complete",
-                mean["max + expansion"] - mean["complete min"],
+                "max + expansion over least of 1000 complete",
+                mean["max + expansion"] / mean["complete min"],
                 "<=",
-                1e-9 * (1 + abs(optimum)),
+                1.01,
             ),
         ],
         note=f"max {number(mean['max'])}; (avg, min) {'; '.join(drawn)}; "

@@ -35,6 +35,7 @@ TOPICS = (
     "fuzzing",
     "ranking_defaults",
     "rounding",
+    "graph_moves",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

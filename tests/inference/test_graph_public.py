@@ -15,6 +15,8 @@ from maxmargin.inference import (
     k_best_graph,
     solve_graph,
 )
+from maxmargin.inference.graph.answer import GraphAnswer, Options
+from maxmargin.inference.graph.auto import _better
 from maxmargin.inference.graph.factors import AtMostOne, Implies, Table
 from maxmargin.inference.graph.public import METHODS
 from tests.graphs import RULES, random_graph
@@ -182,6 +184,17 @@ def test_what_is_infeasible_is_said_so():
         0.0,
         False,
     )
+
+
+def test_two_stages_that_found_nothing_prove_nothing():
+    """Not even if the bound is finite: celar6sub0 was once said to have no labelling."""
+    nothing = GraphAnswer(None, -np.inf, 3.0, False, "srmp", 2)
+    assert not _better(nothing, nothing._replace(bound=2.0), Options()).is_exact
+    proof = nothing._replace(bound=-np.inf, is_exact=True)
+    assert _better(nothing, proof, Options()).is_exact
+    labels = np.zeros(2, dtype=np.int32)
+    some = _better(nothing, GraphAnswer(labels, 1.0, 2.0, False, "branch", 1), Options())
+    assert some.labels is not None and some.bound == 2.0 and not some.is_exact
 
 
 def test_graphs_of_no_nodes_and_of_one_label():

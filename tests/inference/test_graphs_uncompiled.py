@@ -1,4 +1,4 @@
-"""The tests of message passing once more, in a process where kernels run as Python."""
+"""Tests of message passing and of exact methods once more, with kernels that run as Python."""
 
 from __future__ import annotations
 

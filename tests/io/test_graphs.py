@@ -261,6 +261,25 @@ def test_graphs_come_back(rng, tmp_path):
             assert all(np.array_equal(other.unary, graph.unary) for other in exact)
 
 
+def test_shared_tables_stay_shared(rng, tmp_path):
+    path = tmp_path / "a.npz"
+    grid = FactorGraph(rng.normal(size=(6, 3)), [(k, k + 1) for k in range(5)], np.eye(3))
+    write_graph_npz(path, grid)
+    again = read_graph_npz(path)
+    assert len(again.tables) == len(grid.tables) == 9
+    assert np.array_equal(again.tables, grid.tables) and np.array_equal(again.unary, grid.unary)
+    assert np.array_equal(again.shape.members, grid.shape.members)
+    # A file whose factors share a table in any other way has no more scores than it is allowed.
+    arrays = {
+        "n_labels": [3, 3, 2], "unary": [0.0] * 8, "orders": [2] * 50, "members": [0, 1] * 50,
+        "tables": np.arange(9.0), "table_at": [0] * 50,
+    }  # fmt: skip
+    np.savez(path, **{key: np.array(a) for key, a in arrays.items()})
+    assert read_graph_npz(path).score([1, 2, 0]) == 250
+    with pytest.raises(ValueError, match=r"a\.npz: the factors have 450 scores, more than 100"):
+        read_graph_npz(path, most_cells=100)
+
+
 def test_no_nodes_and_no_factors(tmp_path):
     for graph in (FactorGraph([]), FactorGraph([[0.5]])):
         for name in ("a.uai", "a.LG", "a.npz"):
@@ -512,8 +531,14 @@ def test_a_limit_that_is_meant_can_be_raised():
         ({"unary": [0.0]}, "unary has 1 scores, but the nodes have 4 labels"),
         ({"orders": [3]}, "members has 2 nodes, but the factors have 3"),
         ({"members": [0, 2]}, "members names the node 2; expected 0 to 1"),
-        ({"members": [1, 1]}, "factor 0 has the nodes (1, 1); expected 32 different ones"),
-        ({"tables": [0.0] * 3}, "tables has 3 scores, and ends within those of factor 0"),
+        ({"members": [1, 1]}, "edges[0] joins node 1 to itself"),
+        (
+            {"n_labels": [2, 3], "unary": [0.0] * 5, "members": [1, 1], "tables": [0.0] * 9},
+            "factor 0 has the nodes (1, 1); expected 32 different ones",
+        ),
+        ({"table_at": [1]}, "tables has 4 scores, and ends within those of factor 0"),
+        ({"table_at": [0, 0]}, "table_at is of 2 factors, but there are 1"),
+        ({"tables": [0.0] * 3}, "tables has 3 scores; expected 4"),
         ({"tables": [0.0] * 5}, "tables has 5 scores; expected 4"),
         ({"tables": [0.0, np.nan, 0.0, 0.0]}, "is NaN"),
         ({"unary": [0.0, np.inf, 0.0, 0.0]}, "is +inf"),
@@ -573,6 +598,22 @@ def test_instances_are_read_whole(name, data_dir):
     assert found.graph.n_nodes == n_nodes and found.graph.shape.n_labels.max() == n_labels
     assert found.is_cost == (not name.endswith(".uai"))
     assert not np.isnan(found.graph.tables).any() and (found.graph.tables < np.inf).all()
+
+
+@pytest.mark.parametrize("name", ["network.uai", "pedigree1.uai", "1aho.cfn", "bqp100-1.qpbo"])
+def test_energies_are_those_that_others_proved(name, data_dir):
+    """The best labelling has the published energy, so that the file was read as others read it."""
+    from maxmargin.datasets import load_mrf_instance
+    from maxmargin.inference import solve_graph
+
+    if not (data_dir / "mrf_instances").is_dir():
+        pytest.skip(f"no data set mrf_instances in {data_dir}")
+    found = load_mrf_instance(name, data_home=data_dir)
+    answer = solve_graph(found.graph, "roof" if name.endswith("qpbo") else "auto")
+    if found.is_proved:
+        assert answer.is_exact and -answer.score == pytest.approx(found.energy, abs=5e-4)
+    else:
+        assert 0.95 * -found.energy < answer.score <= -found.energy <= answer.bound
 
 
 @pytest.mark.parametrize(

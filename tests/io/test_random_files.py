@@ -11,11 +11,17 @@ from hypothesis import strategies as st
 from maxmargin.io import (
     FeatureTemplate,
     read_arff,
+    read_cfn,
     read_conll,
+    read_dimacs,
+    read_evidence,
     read_label_list,
     read_npz,
+    read_qpbo,
     read_rankings,
     read_svmlight,
+    read_uai,
+    read_wcsp,
     write_npz,
     write_svmlight,
 )
@@ -28,6 +34,12 @@ WORDS = {
     read_rankings: ["1 qid:2", "0 qid:1 1:1\n", " 3:4", "qid:"],
     read_conll: ["a B\n", "-DOCSTART- O", "B-NP", "\n\n"],
     read_arff: ["@attribute a numeric\n", "@attribute b {0,1}\n", "@data\n", "{0 1}\n", "1,?\n"],
+    read_uai: ["MARKOV ", "BAYES\n1\n2\n", "1 0\n", "2 .5 .5\n", " 2 0 1 ", "4 1 1 1 1"],
+    read_evidence: ["1 ", "2 0 1 1 0", "\n0"],
+    read_wcsp: ["a 1 2 1 9\n2\n", "1 0 0 1\n", "1 5\n", " -1 >= 0 1", "2 0 1 "],
+    read_cfn: ["{{p <9}", "{a 2}", "{f {scope [a] costs [1 2]}}", "}", "{", '"a"', "[0]", "# "],
+    read_qpbo: ["2 1\n", "1 2 3\n", "-2 ", "1 1 "],
+    read_dimacs: ["p max 2 1\n", "n 1 s\n", "n 2 t\n", "a 1 2 3\n", "c ", "a "],
     read_label_list: ["<labels>", '<label name="a"/>', "</labels>", "<!DOCTYPE a>", "&amp;", "<"],
 }
 

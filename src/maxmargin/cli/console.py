@@ -29,6 +29,7 @@ _OPTIONS = {
     "raise max_iter or time_budget": "raise --max-iter or --time-budget",
     "lower C": "lower --C",
     "a larger tol": "a larger --tol",
+    "say most_cells": "say --most-cells",
     "gain='linear' takes": "--gain linear takes",
     "format= (--format on the command line)": "--format",
 }

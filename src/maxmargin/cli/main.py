@@ -14,6 +14,7 @@ from maxmargin.cli import console
 from maxmargin.cli.commands.convert import convert
 from maxmargin.cli.commands.demo import demo
 from maxmargin.cli.commands.evaluate import evaluate
+from maxmargin.cli.commands.infer import infer
 from maxmargin.cli.commands.info import info
 from maxmargin.cli.commands.inspect_model import inspect_model
 from maxmargin.cli.commands.predict import predict
@@ -41,6 +42,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "predict": predict,
     "evaluate": evaluate,
     "inspect": inspect_model,
+    "infer": infer,
     "convert": convert,
     "warmup": warmup,
     "info": info,

@@ -19,7 +19,7 @@ ModelFile: TypeAlias = Annotated[
 ]
 
 
-def _standard_input(path: Path) -> Path:
+def standard_input(path: Path) -> Path:
     """Return the name that the system has for standard input, where it is called "-"."""
     return Path("/dev/stdin") if str(path) == "-" else path
 
@@ -31,7 +31,7 @@ def data_file(*also: str) -> Any:
         metavar="FILE",
         help=f"CoNLL columns (.conll .txt .tsv .iob .bio), svmlight ({names}), .arff or "
         ".npz; text may be gzipped. - is standard input.",
-        callback=_standard_input,
+        callback=standard_input,
     )
 
 

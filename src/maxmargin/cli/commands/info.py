@@ -102,7 +102,8 @@ def _cache() -> dict[str, Any]:
 def _available() -> dict[str, list[str]]:
     from maxmargin.cli.kinds import KINDS
     from maxmargin.costs import PRICED, fitting_costs
-    from maxmargin.io import EXTENSIONS, FUNCTIONS, PRESETS, SCHEMES
+    from maxmargin.inference.graph.public import METHODS
+    from maxmargin.io import EXTENSIONS, FUNCTIONS, GRAPH_EXTENSIONS, PRESETS, SCHEMES
     from maxmargin.search import SEARCHES
     from maxmargin.solvers import SOLVERS
     from maxmargin.surrogates import SURROGATES
@@ -116,8 +117,15 @@ def _available() -> dict[str, list[str]]:
         "templates": list(PRESETS),
         "template functions": list(FUNCTIONS),
         "tag schemes": list(SCHEMES),
-        "file formats": [
-            f"{kind} ({' '.join(name for name in EXTENSIONS if EXTENSIONS[name] == kind)})"
-            for kind in dict.fromkeys(EXTENSIONS.values())
-        ],
+        "file formats": _formats(EXTENSIONS),
+        "formats of models": _formats(GRAPH_EXTENSIONS),
+        "methods of inference": list(METHODS),
     }
+
+
+def _formats(extensions: dict[str, str]) -> list[str]:
+    """Return the formats, each with the names of its files."""
+    return [
+        f"{kind} ({' '.join(name for name in extensions if extensions[name] == kind)})"
+        for kind in dict.fromkeys(extensions.values())
+    ]

@@ -166,7 +166,9 @@ def _better(known: GraphAnswer | None, found: GraphAnswer, options: Options) -> 
         return found
     first = found if found.score >= known.score else known
     bound = max(first.score, min(known.bound, found.bound))
-    is_exact = bound - first.score <= options.tol * (1.0 + abs(first.score)) or bound == -np.inf
+    # Without a labelling only a bound of -inf proves anything: inf <= tol * inf would be true.
+    is_close = bound - first.score <= options.tol * (1.0 + abs(first.score))
+    is_exact = bound == -np.inf or (first.labels is not None and is_close)
     return GraphAnswer(first.labels, first.score, bound, is_exact, found.method, found.n_iterations)
 
 
@@ -175,5 +177,5 @@ def _is_programme(graph: FactorGraph) -> bool:
     kinds = graph.shape.kinds
     if (kinds == custom.KIND).any():
         return False  # users' own kinds have no description by rows
-    n_columns = len(graph.unary) + table_sizes(graph)[kinds == DENSE].sum()
+    n_columns = len(graph.unary) + table_sizes(graph.shape)[kinds == DENSE].sum()
     return bool(n_columns <= MOST_COLUMNS)

@@ -180,7 +180,7 @@ def k_best_graph(
         return _listed(labels, scores, count, "forest")
     tree = find_junction_tree(shape, most_cells)
     if tree is not None and kbest_cells(tree, k) <= most_cells:
-        dense = dense_graph(graph)
+        dense = dense_graph(graph, np.inf)
         room = kbest_junction_room(shape, tree, k)
         count = best_k_junction(
             dense.shape, dense.unary, dense.tables, tree, k, room, labels, scores
@@ -255,7 +255,7 @@ def graph_marginals(
     order = known_forest(graph.shape)
     if order is None:
         tree = junction_tree(graph.shape, most_cells)  # refused before any table is made
-    dense = own_tables(dense_graph(graph))
+    dense = own_tables(dense_graph(graph, np.inf))
     shape, unary, tables = dense.shape, dense.unary, dense.tables
     node, factor = np.zeros(len(unary)), np.zeros(len(tables))
     if order is not None:
@@ -268,7 +268,7 @@ def graph_marginals(
         log_partition = junction_marginals(
             shape, unary, tables, tree, temperature, wide, node, factor
         )
-    ends = shape.table_at + table_sizes(dense).astype(np.int64)
+    ends = shape.table_at + table_sizes(dense.shape).astype(np.int64)
     members = [
         tuple(shape.members[shape.member_at[f] : shape.member_at[f + 1]].tolist())
         for f in range(dense.n_factors)
@@ -309,7 +309,7 @@ def graph_max_marginals(
         acyclic_max_marginals(shape, unary, tables, loose, acyclic_room(shape), result)
     else:
         tree = junction_tree(shape, most_cells)
-        dense = dense_graph(graph)
+        dense = dense_graph(graph, np.inf)
         room = junction_room(shape, tree, 2)
         junction_max_marginals(dense.shape, dense.unary, dense.tables, tree, room, result)
     return np.split(result, shape.unary_at[1:-1]) if graph.n_nodes else []

@@ -24,7 +24,7 @@ GRAPH_FORMATS: dict[str, Callable[[Source, int], GraphFile]] = {
     "cfn": lambda source, most: read_cfn(source, most_cells=most),
     "qpbo": lambda source, most: GraphFile(read_qpbo(source, most_cells=most), True),
     "dimacs": lambda source, most: GraphFile(read_dimacs(source, most_cells=most), True),
-    "npz": lambda source, most: GraphFile(read_graph_npz(source), False),
+    "npz": lambda source, most: GraphFile(read_graph_npz(source, most_cells=most), False),
 }
 
 #: Formats by extension; text formats may have ``.gz`` after it.

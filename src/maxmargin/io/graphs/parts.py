@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -117,38 +118,38 @@ class Parts:
             self._tables.append((nodes, scores.reshape(self.shape(nodes))))
 
     def graph(self) -> FactorGraph:
-        """Return the model."""
-        return as_graph(self.name, self.rows(), self._tables, self.constant)
-
-    def rows(self) -> list[NDArray[np.float64]]:
-        """Return the scores of each node."""
-        return [self.unary[a:b] for a, b in zip(self._starts, self._starts[1:], strict=False)]
+        """Return the model; the constant becomes part of the scores of the first node."""
+        sizes = set(self.n_labels)
+        rows: Any
+        if len(sizes) == 1:  # one array, which is checked at once
+            rows = self.unary.reshape(len(self.n_labels), sizes.pop())
+        else:
+            rows = [self.unary[a:b] for a, b in pairwise(self._starts)]
+        if self.constant != 0.0:
+            if not self.n_labels:
+                raise ValueError(
+                    f"{self.name}: it has the constant {self.constant:g} but no variable that "
+                    "could hold it."
+                )
+            self.unary[: self.n_labels[0]] += self.constant
+        return as_graph(self.name, rows, self._tables)
 
 
 def as_graph(
-    name: str,
-    rows: list[NDArray[np.float64]],
-    tables: list[tuple[tuple[int, ...], NDArray[np.float64]]],
-    constant: float = 0.0,
+    name: str, rows: Any, tables: list[tuple[tuple[int, ...], NDArray[np.float64]]]
 ) -> FactorGraph:
-    """Return a graph of these parts; the constant becomes part of the scores of the first node."""
+    """Return a graph of the scores of nodes, and of tables over two nodes or more."""
     # The kernels of graphs are loaded here only: those who read other files need none.
     from maxmargin.inference import FactorGraph
     from maxmargin.inference.graph.factors import Table
 
-    if constant != 0.0:
-        if not rows:
-            raise ValueError(
-                f"{name}: it has the constant {constant:g} but no variable that could hold it."
-            )
-        rows = [rows[0] + constant, *rows[1:]]
     pairs = [(nodes, table) for nodes, table in tables if len(nodes) == 2]
-    larger = [Table(nodes, table) for nodes, table in tables if len(nodes) > 2]
     edges: Any = np.array([nodes for nodes, _ in pairs], dtype=np.int64).reshape(-1, 2)
     values: Any = [table for _, table in pairs]
     if len({table.shape for table in values}) == 1:
         values = np.stack(values)
     try:
+        larger = [Table(nodes, table) for nodes, table in tables if len(nodes) > 2]
         return FactorGraph(rows, edges, values if len(edges) else None, larger)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: {error}") from None
