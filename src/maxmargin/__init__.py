@@ -14,12 +14,15 @@ from maxmargin._version import __version__
 if TYPE_CHECKING:
     from maxmargin.estimators import (
         ChainSVM,
+        GraphSVM,
         MulticlassSVM,
         MultilabelSVM,
         RankingSVM,
         StructuredSVM,
+        TreeSVM,
     )
     from maxmargin.inputs.constraints import Constraints
+    from maxmargin.inputs.graphs import Graph
     from maxmargin.solvers import Result
     from maxmargin.training.checkpoint import Checkpoint
 
@@ -28,22 +31,28 @@ _HOME = {
     "ChainSVM": "estimators",
     "Checkpoint": "training.checkpoint",
     "Constraints": "inputs.constraints",
+    "Graph": "inputs.graphs",
+    "GraphSVM": "estimators",
     "MulticlassSVM": "estimators",
     "MultilabelSVM": "estimators",
     "RankingSVM": "estimators",
     "Result": "solvers",
     "StructuredSVM": "estimators",
+    "TreeSVM": "estimators",
 }
 
 __all__ = [
     "ChainSVM",
     "Checkpoint",
     "Constraints",
+    "Graph",
+    "GraphSVM",
     "MulticlassSVM",
     "MultilabelSVM",
     "RankingSVM",
     "Result",
     "StructuredSVM",
+    "TreeSVM",
     "__version__",
     "load",
 ]

@@ -98,10 +98,10 @@ def fitting_cases(*surrogates):
 @pytest.mark.parametrize("case", list(fitting_cases("margin")), ids=str)
 def test_what_fits_meets_the_contract(case):
     """Bounds around the optimum, closing gap, repeatable, resumable; compiled and uncompiled."""
-    # Of the many kinds of label sets, and of costs of rankings, one solver with one cost is
-    # compiled: every solver with every cost would take longer than all other tests. Uncompiled it
-    # is the same source.
-    is_one_of_many = case.structure.startswith(("multilabel", "ranking"))
+    # Of the many kinds of label sets and graphs, and of costs of rankings, one solver with one cost
+    # is compiled: every solver with every cost would take longer than all other tests. Uncompiled
+    # it is the same source.
+    is_one_of_many = case.structure.startswith(("multilabel", "ranking", "graph"))
     compile = not is_one_of_many or (case.cost in ("hamming", "ap") and case.solver == "bcfw")
     problem = case.problem(compile=compile)
     assert problem.calls_python == (not (compile and isinstance(problem.view.data, tuple)))
@@ -160,7 +160,9 @@ def test_every_surrogate_trains_to_its_certificate(case):
     assert result.dual <= best.upper + slack
     if not {"profile", "k_best"} & problem.capabilities:  # a bound is all there is
         assert result.status in ("converged", "oracle_bound")
-        assert result.gap - result.search_gap <= 0.1 * result.primal
+        # What lies below the hull is missed, and of the labellings of a graph that is more.
+        share = 0.25 if case.structure == "graph" else 0.1
+        assert result.gap - result.search_gap <= share * result.primal
     else:
         assert result.status == "converged" and result.relative_gap <= 1e-5
         assert result.search_gap == 0.0

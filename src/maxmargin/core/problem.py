@@ -23,6 +23,7 @@ from maxmargin.core.contract import (
     inner,
     memory,
     n_weights,
+    oracle_memory,
     output_sizes,
     potentials,
     search_room,
@@ -258,8 +259,9 @@ class Problem:
         self._calls = count
 
     def memory(self) -> dict[str, np.ndarray]:
-        """Return the arrays that the search remembers from pass to pass."""
-        return memory(self.view.search)
+        """Return the arrays that the search, and the oracles, remember from pass to pass."""
+        of_data = oracle_memory(self.view.data)
+        return memory(self.view.search) | {f"oracle.{name}": a for name, a in of_data.items()}
 
     def forget(self) -> None:
         """Make the search forget what it remembers from earlier passes."""

@@ -16,7 +16,7 @@ from maxmargin.costs.ranking.ndcg_at_k import NDCGAtK
 from maxmargin.costs.ranking.pairs import NDCGPairs
 from maxmargin.costs.ranking.precision_at_k import PrecisionAtK
 from maxmargin.costs.ranking.user import RankingCost
-from maxmargin.costs.tables import F1Cost, PartCost, SwitchCost, WholeCost
+from maxmargin.costs.tables import F1Cost, PartCost, SwitchCost, WeightedPartCost, WholeCost
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne
 
@@ -60,6 +60,7 @@ __all__ = [
     "PrecisionAtK",
     "RankingCost",
     "SwitchCost",
+    "WeightedPartCost",
     "WholeCost",
     "ZeroOne",
     "check_priced",

@@ -24,6 +24,17 @@ class PartCost(NamedTuple):
     scale: Any  # (n_examples,) float64
 
 
+class WeightedPartCost(NamedTuple):
+    """A sum over positions of own weights: scale[i] * sum_t weight_t matrix[truth_t, y_t].
+
+    For graphs, whose nodes may stand for areas of different sizes.
+    """
+
+    matrix: Any  # (n_labels, n_labels) float64, zero on the diagonal
+    scale: Any  # (n_examples,) float64
+    weight: Any  # (n_positions,) float64, >= 0: of the positions of all examples
+
+
 @belongs(CostOfPositions, CostOfSwitches)
 class WholeCost(NamedTuple):
     """One price for any mistake at all, however many positions are wrong."""
@@ -82,6 +93,18 @@ def _largest_of_positions(cost, lengths, states):
 @implements(found_costs, PartCost)
 def _found_of_positions(cost, lengths, states, found):
     prices = np.asarray(cost.matrix)[np.maximum(states, 0), found]
+    return cost.scale * _sums(lengths, np.where(states >= 0, prices, 0.0))
+
+
+@implements(largest_costs, WeightedPartCost)
+def _largest_of_weighted(cost, lengths, states):
+    worst = np.asarray(cost.matrix).max(axis=1, initial=0.0)[np.maximum(states, 0)]
+    return cost.scale * _sums(lengths, np.where(states >= 0, worst * cost.weight, 0.0))
+
+
+@implements(found_costs, WeightedPartCost)
+def _found_of_weighted(cost, lengths, states, found):
+    prices = np.asarray(cost.matrix)[np.maximum(states, 0), found] * cost.weight
     return cost.scale * _sums(lengths, np.where(states >= 0, prices, 0.0))
 
 

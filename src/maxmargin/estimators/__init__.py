@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.chain.svm import ChainSVM
+from maxmargin.estimators.graph.svm import GraphSVM, TreeSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.multilabel.svm import MultilabelSVM
 from maxmargin.estimators.ranking.svm import RankingSVM
 from maxmargin.estimators.structured import StructuredSVM, register_structure
 from maxmargin.estimators.topk import TopK
 from maxmargin.inputs.constraints import Constraints
+from maxmargin.inputs.graphs import Graph
 from maxmargin.training.checkpoint import Checkpoint
 from maxmargin.training.path import PathResult
 
@@ -18,11 +20,14 @@ __all__ = [
     "ChainSVM",
     "Checkpoint",
     "Constraints",
+    "Graph",
+    "GraphSVM",
     "MulticlassSVM",
     "MultilabelSVM",
     "PathResult",
     "RankingSVM",
     "StructuredSVM",
     "TopK",
+    "TreeSVM",
     "register_structure",
 ]

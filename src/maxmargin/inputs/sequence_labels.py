@@ -23,22 +23,28 @@ class SequenceLabels(NamedTuple):
 
 
 def read_labels(
-    y: Any, fixed: Any, offsets: np.ndarray, labels: Labels | None = None, classes: Any = None
+    y: Any,
+    fixed: Any,
+    offsets: np.ndarray,
+    labels: Labels | None = None,
+    classes: Any = None,
+    part: str = "positions",
 ) -> SequenceLabels:
     """Return true labels and fixed ones, which must not differ where both are known.
 
-    Where ``labels`` are None they are learnt: `classes` by name, or those of y, sorted.
+    Where ``labels`` are None they are learnt: `classes` by name, or those of y, sorted. ``part`` is
+    what errors call that which has a label.
 
     Examples
     --------
     >>> read_labels([["b", None, "a"]], [[None, "b", None]], np.array([0, 3]))[1:]
     (array([ 1, -1,  0], dtype=int32), array([-1,  1, -1], dtype=int32))
     """
-    flat = flatten_labels(y, offsets)
+    flat = flatten_labels(y, offsets, part=part)
     if labels is None:
         labels = learn_labels(flat, offsets, classes)
     codes = encode(flat, offsets, labels)
-    known = read_fixed(fixed, offsets, labels)
+    known = read_fixed(fixed, offsets, labels, part)
     if known is not None:
         bad = np.flatnonzero((known >= 0) & (codes >= 0) & (known != codes))
         if len(bad):
@@ -51,15 +57,23 @@ def read_labels(
     return SequenceLabels(labels, codes, known)
 
 
-def read_fixed(fixed: Any, offsets: np.ndarray, labels: Labels) -> np.ndarray | None:
+def read_fixed(
+    fixed: Any, offsets: np.ndarray, labels: Labels, part: str = "positions"
+) -> np.ndarray | None:
     """Return fixed labels as places in the classes, -1 where free; None: no sequence has any."""
     if fixed is None:
         return None
-    return encode(flatten_labels(fixed, offsets, "fixed", optional=True), offsets, labels, "fixed")
+    flat = flatten_labels(fixed, offsets, "fixed", optional=True, part=part)
+    return encode(flat, offsets, labels, "fixed")
 
 
 def flatten_labels(
-    y: Any, offsets: np.ndarray, name: str = "y", other: str = "X", optional: bool = False
+    y: Any,
+    offsets: np.ndarray,
+    name: str = "y",
+    other: str = "X",
+    optional: bool = False,
+    part: str = "positions",
 ) -> list[Any]:
     """Return the labels of all sequences in one list.
 
@@ -80,7 +94,7 @@ def flatten_labels(
             raise TypeError(f"{name}[{i}] must be a sequence of labels, got {sequence!r}.")
         if len(sequence) != length:
             raise ValueError(
-                f"{name}[{i}] has {len(sequence)} labels but {other}[{i}] has {length} positions."
+                f"{name}[{i}] has {len(sequence)} labels but {other}[{i}] has {length} {part}."
             )
         flat.extend(sequence.tolist() if isinstance(sequence, np.ndarray) else sequence)
     return flat

@@ -1,4 +1,4 @@
-"""Scores for sequences (`sequences`), label sets (`label_sets`) and rankings (`rankings`).
+"""Scores for sequences, label sets, rankings and graphs, in modules of these names.
 
 Scorers (`scorers`) are imported at their first use, because they need all metrics of scikit-learn.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from maxmargin.metrics.graphs import mean_recall, node_accuracy
 from maxmargin.metrics.label_sets import (
     example_accuracy,
     example_f1,
@@ -58,8 +59,10 @@ __all__ = [
     "hamming_loss",
     "label_set_report",
     "macro_f1",
+    "mean_recall",
     "micro_f1",
     "ndcg",
+    "node_accuracy",
     "precision_at_k",
     "ranking_report",
     "sequence_accuracy",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from maxmargin.core.contract import tell_gap
 from maxmargin.core.news import CompileWatch
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.contract import Progress, Solver, State, check_finite
@@ -95,6 +96,8 @@ class Loop:
                 primal = self._look(progress)
                 known = math.isfinite(primal)
                 reached = self._judge() if known else ""
+                if known:
+                    tell_gap(self.problem.view.data, relative(self.tally.gap, self.tally.primal))
                 score = self._validate()
                 converged = progress.is_finished or reached == "converged"
                 record = Record(

@@ -13,6 +13,18 @@ from maxmargin.structures.chain import profile as _chain_profile  # noqa: F401
 from maxmargin.structures.chain.data import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.classes import oracles as _classes_oracles  # noqa: F401
 from maxmargin.structures.classes.data import MulticlassData, multiclass_data
+from maxmargin.structures.graph import costs as _graph_costs  # noqa: F401
+from maxmargin.structures.graph import forest as _forest  # noqa: F401
+from maxmargin.structures.graph import forest_profile as _forest_profile  # noqa: F401
+from maxmargin.structures.graph import oracles as _graph_oracles  # noqa: F401
+from maxmargin.structures.graph import parts as _graph_parts  # noqa: F401
+from maxmargin.structures.graph import points as _graph_points  # noqa: F401
+from maxmargin.structures.graph import potentials as _graph_potentials  # noqa: F401
+from maxmargin.structures.graph.build import StackedGraphs, stacked_graphs
+from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, RelaxedGraphs
+from maxmargin.structures.graph.forest import forest_data
+from maxmargin.structures.graph.messages import general_data
+from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -41,6 +53,9 @@ from maxmargin.structures.user.structure import Structure
 STRUCTURES: dict[str, type] = {
     "multiclass": MulticlassData,
     "chain": ChainData,
+    "graph_forest": ForestGraphs,
+    "graph": GeneralGraphs,
+    "graph_relaxed": RelaxedGraphs,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -57,6 +72,8 @@ __all__ = [
     "ChainData",
     "ChainLayout",
     "CompiledStructure",
+    "ForestGraphs",
+    "GeneralGraphs",
     "IndependentLabels",
     "ListedLabels",
     "MulticlassData",
@@ -64,15 +81,21 @@ __all__ = [
     "PairwiseLabels",
     "ProgramLabels",
     "RankingData",
+    "RelaxedGraphs",
     "RelaxedLabels",
     "RelaxedProgramLabels",
+    "StackedGraphs",
     "Structure",
     "TreeLabels",
     "UserData",
     "chain_data",
     "chain_layout",
+    "forest_data",
+    "general_data",
     "labels_data",
     "learnt_tree",
     "multiclass_data",
     "ranking_data",
+    "relaxed_data",
+    "stacked_graphs",
 ]

@@ -11,17 +11,21 @@ import numpy as np
 from maxmargin.core.contract import output_size
 from maxmargin.structures import (
     ChainData,
+    ForestGraphs,
+    GeneralGraphs,
     IndependentLabels,
     ListedLabels,
     MulticlassData,
     PairwiseLabels,
     ProgramLabels,
     RankingData,
+    RelaxedGraphs,
     RelaxedLabels,
     RelaxedProgramLabels,
     TreeLabels,
     UserData,
 )
+from maxmargin.structures.graph.points import write_labelling
 from maxmargin.structures.labels.relaxed import write_point
 from maxmargin.structures.user.boxes import Box
 from maxmargin.testing.enumerate import labellings
@@ -46,6 +50,24 @@ def _of_chain(data: ChainData, i: int) -> np.ndarray:
     if len(data.node_barrier):
         barrier += data.node_barrier[np.arange(first, last), rows].sum(axis=1)
     return rows[barrier == 0.0]
+
+
+def _of_graphs(data: Any, i: int) -> np.ndarray:
+    graphs = data.graphs
+    first, last = int(graphs.shapes.node_at[i]), int(graphs.shapes.node_at[i + 1])
+    rows = labellings(last - first, graphs.layout.n_labels)
+    if len(graphs.barrier):
+        rows = rows[graphs.barrier[np.arange(first, last), rows].sum(axis=1) == 0.0]
+    return rows
+
+
+def _of_relaxed_graphs(data: RelaxedGraphs, i: int) -> np.ndarray:
+    """List the labellings only: without cycles no other output is better than all of them."""
+    rows = _of_graphs(data, i)
+    cells = np.zeros((len(rows), int(output_size(data, i))))
+    for own, row in zip(cells, rows, strict=True):
+        write_labelling(data, i, row, own, 0)
+    return cells
 
 
 def _of_labels(data: Any, i: int) -> np.ndarray:
@@ -115,6 +137,9 @@ def _unlisted(structure: Any) -> ValueError:
 ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     MulticlassData: _of_multiclass,
     ChainData: _of_chain,
+    ForestGraphs: _of_graphs,
+    GeneralGraphs: _of_graphs,
+    RelaxedGraphs: _of_relaxed_graphs,
     IndependentLabels: _of_labels,
     TreeLabels: _of_labels,
     ListedLabels: _of_labels,

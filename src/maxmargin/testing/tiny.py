@@ -17,12 +17,17 @@ from maxmargin.costs import (
 )
 from maxmargin.structures import (
     OwnCost,
+    StackedGraphs,
     UserData,
     chain_data,
     chain_layout,
+    forest_data,
+    general_data,
     labels_data,
     multiclass_data,
     ranking_data,
+    relaxed_data,
+    stacked_graphs,
 )
 from maxmargin.surrogates import SURROGATES
 from maxmargin.training.settings import resolve_search
@@ -104,6 +109,28 @@ def _tiny_chain(kind: str, rng: np.random.Generator) -> TinyData:
     return TinyData(chain_data(X, offsets, labels, chain_layout(2, N_LABELS)), np.array(LENGTHS))
 
 
+def _tiny_graphs(make: Callable[[Any], Any], edges: Any) -> Callable[..., TinyData]:
+    """Return a maker of graphs: a single node, three nodes, two of which may be joined, and so on.
+
+    Edges have features, and are given in both directions.
+    """
+
+    def of(kind: str, rng: np.random.Generator) -> TinyData:
+        node_at = np.concatenate([[0], np.cumsum(LENGTHS)])
+        edge_at = np.concatenate([[0], np.cumsum([len(own) for own in edges])])
+        stack = StackedGraphs(
+            _features(int(node_at[-1]), kind, rng),
+            node_at,
+            np.array([pair for own in edges for pair in own]),
+            edge_at,
+            _features(int(edge_at[-1]), kind, rng),
+        )
+        labels = rng.integers(N_LABELS, size=node_at[-1])
+        return TinyData(make(stacked_graphs(stack, labels, N_LABELS)), np.array(LENGTHS))
+
+    return of
+
+
 def _tiny_labels(inference: str, edges: Any = ()) -> Callable[..., TinyData]:
     """Return a maker of label sets: no set empty, as F1 asks, and one label not known."""
 
@@ -134,6 +161,10 @@ def _tiny_user(kind: str, rng: np.random.Generator) -> TinyData:
 TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "multiclass": _tiny_multiclass,
     "chain": _tiny_chain,
+    "graph_forest": _tiny_graphs(forest_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
+    "graph": _tiny_graphs(general_data, [[], [(0, 1), (2, 1), (0, 2)], [(1, 0)], [(2, 0)]]),
+    # Without cycles the relaxation is exact.
+    "graph_relaxed": _tiny_graphs(relaxed_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
     "multilabel": _tiny_labels("independent"),
     "multilabel_tree": _tiny_labels("tree", [(0, 1), (1, 2)]),
     "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),

@@ -237,6 +237,25 @@ def maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, output
 
 
 @generic_with_default
+def oracle_memory(data):
+    """Return the arrays, by name, that oracles remember from one call to the next. (Python only.)
+
+    Filling them with zeros makes them forget everything. What is remembered of an example may be
+    read and changed by calls for this example only: so results do not depend on threads.
+    """
+    return {}
+
+
+@generic_with_default
+def tell_gap(data, gap):
+    """Tell oracles the relative gap of the run so far. (Python only.)
+
+    Oracles that can be more or less exact need not be much more exact than the run is. What they
+    keep of it belongs to `oracle_memory`, so that a run which is taken up again goes on alike.
+    """
+
+
+@generic_with_default
 def mix(data, i, left, left_at, right, right_at, share, outputs, at):
     """Write to (outputs, at) the output (1 - share) * left + share * right; return if that worked.
 

@@ -1,0 +1,286 @@
+"""Labelled graphs: one label per node, learnt together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators.base import BaseSVM
+from maxmargin.estimators.face import Common
+from maxmargin.estimators.graph.hooks import GraphHooks
+from maxmargin.estimators.graph.outputs import for_each_graph
+from maxmargin.estimators.topk import TopK
+from maxmargin.inference.graph.public import graph_marginals, graph_max_marginals, k_best_graph
+from maxmargin.persistence import register
+from maxmargin.training.settings import n_threads
+
+__all__ = ["GraphSVM", "TreeSVM"]
+
+
+class _Graphs(GraphHooks, BaseSVM):
+    """What both estimators of graphs offer besides fit and predict."""
+
+    beside: ClassVar[tuple[str, ...]] = ("fixed", "allowed")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = False
+        return tags
+
+    def predict_topk(self, X: Any, k: int = 2, **beside: Any) -> TopK:
+        """Return the k best labellings of every graph, best first, and their scores.
+
+        Exact for graphs without cycles and for graphs with a small junction tree. For others each
+        labelling is the best that a bounded search found among those not listed before.
+
+        Parameters
+        ----------
+        X : list of graphs
+        k : int >= 1
+
+        Returns
+        -------
+        TopK : outputs, a list with a list of label arrays per graph, as many as there are if fewer
+            than k; and scores, a list with a float64 array per graph
+        """
+
+        def best(graph: Any) -> TopK:
+            answers = k_best_graph(graph, k)
+            outputs = [self.classes_[answer.labels] for answer in answers]
+            return TopK(outputs, np.array([answer.score for answer in answers]))
+
+        found = self._for_each(best, X, beside)
+        return TopK([each.outputs for each in found], [each.scores for each in found])
+
+    def predict_marginals(
+        self, X: Any, *, temperature: float = 1.0, **beside: Any
+    ) -> list[np.ndarray]:
+        """Return the marginals of p(y) ~ exp(score(y) / temperature) for every graph.
+
+        They are exact. A graph whose junction tree is too large is refused. A max-margin machine is
+        not trained for probabilities: calibrate before trusting them.
+
+        Parameters
+        ----------
+        X : list of graphs
+        temperature : float > 0
+
+        Returns
+        -------
+        list of arrays of shape (n_nodes, n_labels), p(y_v = k) at [v, k]
+        """
+        return self._for_each(
+            lambda graph: np.array(graph_marginals(graph, temperature).node), X, beside
+        )
+
+    def decision_function(self, X: Any, **beside: Any) -> list[np.ndarray]:
+        """Return the max-marginals of every graph.
+
+        They are exact. A graph whose junction tree is too large is refused.
+
+        Parameters
+        ----------
+        X : list of graphs
+
+        Returns
+        -------
+        list of arrays of shape (n_nodes, n_labels): at [v, k] the best score of a labelling that
+        has label k at node v
+        """
+        return self._for_each(lambda graph: np.array(graph_max_marginals(graph)), X, beside)
+
+    def _for_each(self, answer: Callable[..., Any], X: Any, beside: dict[str, Any]) -> list[Any]:
+        data = self._encode_inputs(self._question(X, **beside))
+        return for_each_graph(data, self.result_.w, answer, n_threads(self.n_jobs))
+
+    @property
+    def edge_tables_(self) -> np.ndarray:
+        """The tables of edges that follow from the weights.
+
+        An array of shape (edge types, n_edge_features + 1, n_labels, n_labels), the constant last.
+        """
+        check_is_fitted(self, "result_")
+        columns = np.concatenate(
+            [self.edge_coef_, self.edge_intercept_[:, None]], axis=1, dtype=np.float64
+        )
+        pair, n_labels = self._empty.pair, len(self.classes_)
+        tables = columns[..., np.asarray(pair.column)] * np.asarray(pair.sign)
+        return tables.reshape(*columns.shape[:2], n_labels, n_labels)
+
+
+@register
+class TreeSVM(_Graphs):
+    """Max-margin labelling of the nodes of trees and forests, exactly.
+
+    Takes what `GraphSVM` takes, as long as no graph has a cycle; a cycle is refused, and named. The
+    best labelling, the k best and marginals are exact, and so are all surrogates and searches.
+
+    Parameters
+    ----------
+    cost : {"hamming", "zero_one"} or cost object
+        Task loss: the number of wrong nodes, 1 for any mistake, or an object such as
+        ``CostMatrix(...)``.
+    classes : iterable of labels or None
+        All labels there are, in the order of `classes_`, also ones that do not occur in y. None:
+        those of y, sorted.
+    class_weight : dict of label to weight, "balanced" or None
+        Multiplies the cost of each node by the weight of its true label.
+    pairs : {"full", "symmetric", "antisymmetric", "potts"}
+        What the table of an edge is; see `GraphSVM`.
+    shared : bool
+        Whether nodes share weights, and edges do; see `GraphSVM`.
+    fit_intercept, fit_edge_intercept : bool
+        Whether nodes, and edges, have a constant feature besides their own. Edges without features
+        always have it.
+
+    Attributes
+    ----------
+    coef_, intercept_, edge_coef_, edge_intercept_, edge_tables_, classes_, result_
+        As of `GraphSVM`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import TreeSVM
+    >>> X = [(np.eye(2)[[0, 1, 1]], [(0, 1), (0, 2)]), (np.eye(2)[[1, 0]], [(0, 1)])]
+    >>> y = [["a", "b", "b"], ["b", "a"]]
+    >>> tagger = TreeSVM(random_state=0).fit(X, y)
+    >>> [labels.tolist() for labels in tagger.predict(X)]
+    [['a', 'b', 'b'], ['b', 'a']]
+    """
+
+    only_forests: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        classes: Iterable[Any] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        pairs: str = "full",
+        shared: bool = True,
+        fit_intercept: bool = True,
+        fit_edge_intercept: bool = True,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(**common)
+        self.classes = classes
+        self.class_weight = class_weight
+        self.pairs = pairs
+        self.shared = shared
+        self.fit_intercept = fit_intercept
+        self.fit_edge_intercept = fit_edge_intercept
+
+
+@register
+class GraphSVM(_Graphs):
+    """Max-margin labelling of the nodes of graphs.
+
+    The score of labels y for a graph x is linear in the weights,
+
+        sum_v coef_[y_v] . x_v + intercept_[y_v] + sum_(a, b) T_ab[y_a, y_b] + hyperedges,
+
+    where the table T_ab of an edge is the sum of `edge_tables_`, times the features of the edge.
+    The weights minimise lam/2 |w|^2 + 1/n sum_i s_i max_y psi(h_i(y), g_i(y)), lam = 1/(C n).
+
+    One element of X is one graph: ``(node_features, edges)``, ``(node_features, edges,
+    edge_features)``, a networkx graph with the attributes ``features``, ``type`` and ``weight``, or
+    a `maxmargin.Graph`. Features are dense or CSR. One element of y holds one label per node, of
+    any type; None or -1 means unknown (but -1 is a label if `classes` names it). Unknown nodes are
+    left out of training together with their edges; at prediction they are there.
+
+    Graphs without cycles are solved exactly. For others the most violating labelling is searched by
+    message passing, which also bounds what it may have missed, and then by branch and bound. The
+    gap of `result_` counts what is left open; ``result_.search_gap`` says how much that is.
+
+    Parameters
+    ----------
+    cost : {"hamming", "zero_one"} or cost object
+        Task loss: the number of wrong nodes, or an object such as ``CostMatrix(...)``. The weights
+        of nodes, see `maxmargin.Graph`, multiply it. "zero_one" is for graphs without cycles.
+    classes : iterable of labels or None
+        All labels there are, in the order of `classes_`, also ones that do not occur in y. None:
+        those of y, sorted.
+    class_weight : dict of label to weight, "balanced" or None
+        Multiplies the cost of each node by the weight of its true label.
+    pairs : {"full", "symmetric", "antisymmetric", "potts"}
+        What the table of an edge is, for each of its features: a weight per pair of labels; the
+        same for both orders of a pair; the same with opposite signs; or one weight if both labels
+        are equal, and 0 elsewhere.
+    hyper_pairs : {"full", "potts"}
+        What the table of a hyperedge is: a weight per tuple of labels, or one if all are equal.
+    shared : bool
+        True: all nodes of one type share weights, and all edges of one type. False: each node and
+        edge has its own, and all graphs must have the same nodes and edges.
+    fit_intercept, fit_edge_intercept : bool
+        Whether nodes, and edges and hyperedges, have a constant feature besides their own. Edges
+        without features always have it.
+    training : {"auto", "integral", "relaxed"}
+        Which outputs compete in training: labellings, or the fractional ones of the local polytope,
+        a relaxation that can be solved exactly. "auto" is "integral".
+    max_branches : int
+        Most nodes of branch and bound in one search; 0 leaves it out.
+    memory_limit : float
+        Megabytes for the messages that training keeps of each graph, from which the next search in
+        it starts.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features), or (node types, n_labels, n_features)
+    intercept_ : ndarray of shape (n_labels,), or (node types, n_labels)
+    edge_coef_ : ndarray of shape (edge types, n_edge_features, n_columns)
+    edge_intercept_ : ndarray of shape (edge types, n_columns)
+        n_columns is the number of weights of a table, n_labels^2 if `pairs` is "full".
+    edge_tables_ : ndarray of shape (edge types, n_edge_features + 1, n_labels, n_labels)
+        The tables that follow from them, the constant last.
+    hyper_coef_ : list of ndarrays, one per type of hyperedge
+    classes_ : ndarray of shape (n_labels,)
+    result_ : Result
+        Weights, primal, dual, gap, status, history.
+
+    Examples
+    --------
+    A triangle and a pair, whose neighbours differ:
+
+    >>> import numpy as np
+    >>> from maxmargin import GraphSVM
+    >>> X = [(np.eye(3), [(0, 1), (1, 2), (2, 0)]), (np.eye(3)[[1, 0]], [(0, 1)])]
+    >>> y = [["a", "b", "c"], ["b", "a"]]
+    >>> model = GraphSVM(random_state=0).fit(X, y)
+    >>> [labels.tolist() for labels in model.predict(X)]
+    [['a', 'b', 'c'], ['b', 'a']]
+    >>> model.result_.status
+    'converged'
+    """
+
+    def __init__(
+        self,
+        *,
+        classes: Iterable[Any] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        pairs: str = "full",
+        hyper_pairs: str = "full",
+        shared: bool = True,
+        fit_intercept: bool = True,
+        fit_edge_intercept: bool = True,
+        training: str = "auto",
+        max_branches: int = 100,
+        memory_limit: float = 256.0,
+        **common: Unpack[Common],
+    ) -> None:
+        super().__init__(**common)
+        self.classes = classes
+        self.class_weight = class_weight
+        self.pairs = pairs
+        self.hyper_pairs = hyper_pairs
+        self.shared = shared
+        self.fit_intercept = fit_intercept
+        self.fit_edge_intercept = fit_edge_intercept
+        self.training = training
+        self.max_branches = max_branches
+        self.memory_limit = memory_limit

@@ -1,0 +1,155 @@
+"""Edges and hyperedges of graphs: checked, stacked, and repeated edges merged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from maxmargin.inputs.graphs import Graph
+from maxmargin.inputs.sequences import offsets_of
+from maxmargin.structures import StackedGraphs
+from maxmargin.structures.graph.cycles import cycle_of
+
+
+def read_edges(graphs: list[Graph], sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges of all graphs, and where those of each begin.
+
+    Refuses nodes that are not there, and loops.
+    """
+    found = []
+    for i, graph in enumerate(graphs):
+        pairs = np.asarray(graph.edges)
+        if pairs.size == 0:
+            found.append(np.zeros((0, 2), dtype=np.int64))
+            continue
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(f"X[{i}]: edges must have the shape (n_edges, 2), got {pairs.shape}.")
+        if pairs.dtype.kind not in "iu":
+            raise TypeError(f"X[{i}]: edges must hold whole numbers, got dtype {pairs.dtype}.")
+        found.append(pairs.astype(np.int64))
+    edges, at = np.concatenate(found), offsets_of([len(each) for each in found])
+    graph_of = np.repeat(np.arange(len(found)), np.diff(at))
+    size = sizes[graph_of]
+    is_bad = ((edges < 0) | (edges >= size[:, None])).any(axis=1)
+    is_loop = edges[:, 0] == edges[:, 1]
+    if (is_bad | is_loop).any():
+        e = int(np.argmax(is_bad | is_loop))
+        i, (a, b) = int(graph_of[e]), edges[e].tolist()
+        told = f"is ({a}, {b}); expected nodes from 0 to {size[e] - 1}"
+        if not is_bad[e]:
+            told = f"joins node {a} to itself; expected two different nodes"
+        raise ValueError(f"X[{i}]: edges[{e - at[i]}] {told}.")
+    return edges, at
+
+
+def read_hyperedges(
+    graphs: list[Graph], sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the nodes of all hyperedges, how many each has, and where each graph begins."""
+    members: list[int] = []
+    orders: list[int] = []
+    counts = []
+    for i, graph in enumerate(graphs):
+        counts.append(len(graph.hyperedges))
+        for h, given in enumerate(graph.hyperedges):
+            where = f"X[{i}]: hyperedges[{h}]"
+            try:
+                nodes = [int(v) for v in given]
+            except (TypeError, ValueError):
+                raise TypeError(f"{where} must hold nodes, got {given!r}.") from None
+            if len(nodes) < 3:
+                raise ValueError(f"{where} joins {len(nodes)} nodes; expected three or more.")
+            if len(set(nodes)) < len(nodes):
+                raise ValueError(f"{where} is {nodes}, which names a node twice.")
+            if min(nodes) < 0 or max(nodes) >= sizes[i]:
+                raise ValueError(f"{where} is {nodes}; expected nodes from 0 to {sizes[i] - 1}.")
+            members.extend(nodes)
+            orders.append(len(nodes))
+    return (
+        np.array(members, dtype=np.int64),
+        np.array(orders, dtype=np.int64),
+        offsets_of(counts),
+    )
+
+
+def check_forests(stack: StackedGraphs) -> None:
+    """Refuse graphs with a cycle, whose nodes the error names, and graphs with hyperedges."""
+    if stack.hyper_at is not None and stack.hyper_at[-1] > 0:
+        i = int(np.argmax(np.diff(stack.hyper_at) > 0))
+        raise ValueError(
+            f"X[{i}] has hyperedges; a forest has edges of two nodes only. GraphSVM takes all."
+        )
+    n_nodes, at = int(stack.node_at[-1]), stack.edge_at
+    graph = np.repeat(np.arange(stack.n_graphs), np.diff(at))
+    ends = (stack.node_at[graph][:, None] + stack.edges).T
+    links = sp.coo_matrix((np.ones(len(graph)), ends), shape=(n_nodes, n_nodes))
+    part = connected_components(links, directed=False)[1]
+    # Every component of a forest has one node more than edges.
+    n_parts = np.bincount(part)
+    n_edges = np.bincount(part[ends[0]], minlength=len(n_parts))
+    bad = np.flatnonzero(n_edges >= n_parts)
+    if len(bad):
+        first = int(np.argmax(part == bad[0]))
+        i = int(np.searchsorted(stack.node_at, first, side="right")) - 1
+        cycle = cycle_of(int(np.diff(stack.node_at)[i]), stack.edges[at[i] : at[i + 1]])
+        raise ValueError(
+            f"X[{i}] has a cycle: the nodes {' - '.join(map(str, cycle))}. TreeSVM takes graphs "
+            "without cycles, GraphSVM takes all."
+        )
+
+
+def merged_edges(stack: StackedGraphs, symmetric: int) -> StackedGraphs:
+    """Return the graphs with edges that are given twice made one; their features are added up.
+
+    Edges of different types are not merged, and neither are both directions unless tables are
+    ``symmetric`` (1) or antisymmetric (-1: then one of the features is subtracted).
+
+    Examples
+    --------
+    >>> edges = np.array([[0, 1], [1, 0], [0, 1]])
+    >>> stack = StackedGraphs(np.eye(2), np.array([0, 2]), edges, np.array([0, 3]), np.eye(3))
+    >>> merged_edges(stack, 0).edge_features.tolist()
+    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    >>> merged_edges(stack, 1).edges.tolist()
+    [[0, 1]]
+    """
+    n_edges = len(stack.edges)
+    if n_edges == 0:
+        return stack
+    graph = np.repeat(np.arange(stack.n_graphs), np.diff(stack.edge_at))
+    kind = np.zeros(n_edges, dtype=np.int64) if stack.edge_types is None else stack.edge_types
+    flip = (stack.edges[:, 0] > stack.edges[:, 1]) & (symmetric != 0)
+    ends = np.where(flip[:, None], stack.edges[:, ::-1], stack.edges)
+    keys = np.column_stack([graph, kind, ends])
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    if len(first) == n_edges:
+        return stack
+    group = group.reshape(-1)
+    order = np.argsort(first)  # groups in the order in which their first edges come
+    rank = np.argsort(order)[group]
+    kept = first[order]
+    # The kept edge has the direction of the first of its group; the others are turned to it.
+    turned = flip != flip[kept][rank]
+    sign = np.where(turned & (symmetric < 0), -1.0, 1.0)
+    features = stack.edge_features
+    if features is not None:
+        cells = (sign, (rank, np.arange(n_edges)))
+        features = _times(sp.csr_matrix(cells, shape=(len(kept), n_edges)), features)
+    is_kept = np.zeros(n_edges, dtype=np.int64)
+    is_kept[kept] = 1
+    return replace(
+        stack,
+        edges=stack.edges[kept],
+        edge_at=np.concatenate([[0], np.cumsum(is_kept)])[stack.edge_at],
+        edge_features=features,
+        edge_types=None if stack.edge_types is None else stack.edge_types[kept],
+    )
+
+
+def _times(sums: Any, features: Any) -> Any:
+    found = sums @ features
+    return sp.csr_matrix(found) if sp.issparse(found) else np.asarray(found, features.dtype)

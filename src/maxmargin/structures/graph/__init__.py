@@ -1,0 +1,1 @@
+"""Graphs: one label per node, scored by the nodes, by edges and by hyperedges."""

@@ -1,0 +1,245 @@
+"""Graphs with cycles: what message passing keeps of each graph, and its scratch.
+
+Messages of the last search in a graph are valid for any other weights, and near the last weights
+they are nearly the best. They are kept with the data, as far as memory is allowed for them, and are
+part of what `Problem.memory` says: a run that is taken up again finds them as they were, and a new
+run begins without. An example has its own messages, so how many threads there are does not matter.
+"""
+
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import implements, oracle_memory, tell_gap, workspace
+from maxmargin.features.rows import frozen
+from maxmargin.inference.graph.branch import BranchRoom
+from maxmargin.inference.graph.srmp import SrmpRoom, srmp_room
+from maxmargin.structures.graph.data import (
+    CyclicGraphs,
+    Effort,
+    GeneralGraphs,
+    GraphMemory,
+    Graphs,
+    Passing,
+    graph_potentials,
+)
+from maxmargin.structures.graph.shapes import graph_of
+
+#: How many bytes messages may take, by default: of all examples, and of one branch and bound.
+MOST_BYTES = 1 << 28
+#: How many search nodes of branch and bound keep their messages.
+KEPT_ROWS = 64
+
+
+def general_data(
+    graphs: Graphs,
+    precision: float = 0.0,
+    n_iterations: int = 100,
+    most_branches: int = 100,
+    most_bytes: int = MOST_BYTES,
+) -> GeneralGraphs:
+    """Return graphs that may have cycles and hyperedges.
+
+    Parameters
+    ----------
+    graphs : Graphs
+    precision : float >= 0
+        The part of a loss that the oracle may leave open between its bound and the output found.
+    n_iterations : int
+        Most iterations of message passing in one call.
+    most_branches : int
+        Most nodes of branch and bound in one call, where message passing leaves a gap; 0: none.
+    most_bytes : int
+        How much memory the messages of all examples may take. Those of the first examples are kept;
+        the others start from nothing every time.
+    """
+    passing, memory = passing_of_all(graphs), message_memory(graphs, most_bytes)
+    return GeneralGraphs(graphs, passing, memory, Effort(precision, n_iterations, most_branches))
+
+
+def passing_of_all(graphs: Graphs) -> Passing:
+    """Return what message passing reads of each graph."""
+    shapes = graphs.shapes
+    rooms = [srmp_room(graph_of(shapes, i)) for i in range(len(shapes.n_cells))]
+
+    def stacked(name: str, dtype: Any) -> np.ndarray:
+        arrays = [np.zeros(0, dtype=dtype), *(getattr(room, name) for room in rooms)]
+        return frozen(np.concatenate(arrays), dtype)
+
+    return Passing(
+        stacked("reach", np.uint8),
+        stacked("share", np.float64),
+        stacked("partner", np.int64),
+        stacked("far", np.int32),
+        stacked("is_row", np.bool_),
+        frozen(np.diff(graphs.hyper_at) > 0, np.int8),
+    )
+
+
+def message_memory(graphs: Graphs, most_bytes: int) -> GraphMemory:
+    """Return memory for the messages of the first graphs, as many as fit, all 0."""
+    sizes = np.diff(graphs.shapes.slot_from) * graphs.layout.n_labels
+    fits = np.cumsum(8 * sizes) <= most_bytes
+    at = np.concatenate([[0], np.cumsum(np.where(fits, sizes, 0))])
+    return GraphMemory(np.zeros(int(at[-1])), np.zeros(1), frozen(at, np.int64))
+
+
+class CyclicRoom(NamedTuple):
+    """Room for the best labelling of one graph; arrays are as long as the largest graph needs."""
+
+    augmented: Any  # (most nodes * n_labels,)
+    messages: Any  # (most slots * n_labels,)
+    labels: Any  # (most nodes,) int32
+    rest: Any
+    held: Any
+    theta: Any
+    guess: Any
+    out: Any
+    floor: Any
+    keeps: Any
+    margin: Any
+    trial: Any
+    branch: BranchRoom  # of which kept is flat
+    kept: Any  # (rows * most slots * n_labels,)
+
+
+def cyclic_room(data: Any) -> CyclicRoom:
+    """Return room for the largest graph, and for branch and bound."""
+    shapes, n_labels = data.graphs.shapes, data.graphs.layout.n_labels
+    n_nodes, n_messages = len(shapes.n_labels), int(shapes.message_at[-1])
+    most = data.effort.most_branches
+    size = max(most, 1) + 2
+    n_rows = max(1, min(most // 2 + 2, KEPT_ROWS, MOST_BYTES // (8 * max(1, n_messages))))
+
+    def ints(length: int) -> np.ndarray:
+        return np.zeros(length, dtype=np.int32)
+
+    none = np.zeros(0)
+    no_room = SrmpRoom(
+        np.zeros(0, dtype=np.uint8),
+        none,
+        np.zeros(0, dtype=np.int64),
+        ints(0),
+        np.zeros(0, dtype=np.bool_),
+        none,
+        none,
+        none,
+        none,
+        none,
+        none,
+        np.zeros(0, dtype=np.bool_),
+        none,
+        ints(0),
+    )
+    branch = BranchRoom(
+        np.zeros(4, dtype=np.int64),
+        np.zeros(2),
+        np.zeros(size),
+        ints(size),
+        ints(size),
+        ints(size),
+        np.zeros(size, dtype=np.bool_),
+        ints(size),
+        ints(size),
+        ints(size),
+        ints(size),
+        np.zeros((0, 0)),
+        ints(n_rows),
+        np.zeros(n_nodes * n_labels),
+        np.zeros(n_messages),
+        ints(n_nodes),
+        no_room,
+    )
+    return CyclicRoom(
+        np.zeros(n_nodes * n_labels),
+        np.zeros(n_messages),
+        ints(n_nodes),
+        np.zeros(n_messages),
+        np.zeros(n_messages),
+        np.zeros(n_labels),
+        np.zeros(n_labels),
+        np.zeros(n_labels),
+        np.zeros(1),
+        np.zeros(1, dtype=np.bool_),
+        np.zeros(n_nodes),
+        ints(n_nodes),
+        branch,
+        np.zeros(n_rows * n_messages),
+    )
+
+
+@implements(workspace, GeneralGraphs)
+def _workspace(data):
+    """Return theta and room for the largest graph."""
+    return graph_potentials(data), cyclic_room(data)
+
+
+@implements(oracle_memory, CyclicGraphs)
+def _oracle_memory(data):
+    """Return the messages, and the gap."""
+    return {"messages": data.memory.messages, "gap": data.memory.gap}
+
+
+@implements(tell_gap, CyclicGraphs)
+def _tell_gap(data, gap):
+    """Keep the gap."""
+    data.memory.gap[0] = gap if 0.0 < gap < 1.0 else 1.0
+
+
+@jitable
+def srmp_room_of(data, room, i):
+    """Return the workspace of message passing in graph i, made of views."""
+    shapes, passing = data.graphs.shapes, data.passing
+    first, last = shapes.node_at[i], shapes.node_at[i + 1]
+    slot, end = shapes.slot_from[i], shapes.slot_from[i + 1]
+    n_messages = (end - slot) * data.graphs.layout.n_labels
+    return SrmpRoom(
+        passing.reach[slot:end],
+        passing.share[first:last],
+        passing.partner[slot:end],
+        passing.far[slot:end],
+        passing.is_row[slot:end],
+        room.rest[:n_messages],
+        room.held[: n_messages * passing.has_hyper[i]],
+        room.theta,
+        room.guess,
+        room.out,
+        room.floor,
+        room.keeps,
+        room.margin[: last - first],
+        room.trial[: last - first],
+    )
+
+
+@jitable
+def branch_room_of(data, room, own, i):
+    """Return the workspace of branch and bound in graph i, given that of message passing."""
+    shapes, branch = data.graphs.shapes, room.branch
+    n = shapes.node_at[i + 1] - shapes.node_at[i]
+    n_labels = data.graphs.layout.n_labels
+    n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * n_labels
+    n_rows = branch.free.shape[0]
+    return BranchRoom(
+        branch.counts,
+        branch.values,
+        branch.bound,
+        branch.parent,
+        branch.node,
+        branch.label,
+        branch.is_fixed,
+        branch.next_node,
+        branch.next_label,
+        branch.row,
+        branch.heap,
+        room.kept[: n_rows * n_messages].reshape((n_rows, n_messages)),
+        branch.free,
+        branch.unary[: n * n_labels],
+        branch.messages[:n_messages],
+        branch.labels[:n],
+        own,
+    )

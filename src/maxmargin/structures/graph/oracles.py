@@ -1,0 +1,159 @@
+"""Oracles of graphs with cycles: message passing with a bound, then branch and bound.
+
+`maximize_bounded`, which training asks, starts from the messages of the last search in the graph
+and tries as hard as `Effort` says. `maximize`, which predicts, starts from nothing, so that its
+answer depends on the example and the weights alone.
+"""
+
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
+    implements,
+    margin_error,
+    maximize,
+    maximize_bounded,
+    output_cost,
+)
+from maxmargin.costs.tables import PartCost, WeightedPartCost
+from maxmargin.inference.graph.branch import branch_and_bound
+from maxmargin.inference.graph.score import labelling_score
+from maxmargin.inference.graph.srmp import srmp
+from maxmargin.structures.graph.costs import augment, largest_prices
+from maxmargin.structures.graph.data import Effort, GeneralGraphs
+from maxmargin.structures.graph.messages import branch_room_of, srmp_room_of
+from maxmargin.structures.graph.shapes import graph_of
+
+#: Iterations of message passing between two looks at what is left, and in a node of branch and
+#: bound.
+STRIDE = 5
+#: Message passing goes on while it lowers the bound by this share of what is left, per stride.
+LEAST_PROGRESS = 0.1
+#: The share of the gap of a run that the oracle may leave open.
+SHARE_OF_GAP = 0.1
+#: How far rounding may move a bound and a score, as a share of them.
+ROUNDING = 1e-11
+#: A loss is taken to be no less than this share of the largest cost, where precision is a share of
+#: it: the losses of most examples come near 0.
+SMALLEST_LOSS = 1e-2
+
+
+@jitable
+def wanted_effort(data):
+    """Return the effort that the gap of the run asks for."""
+    effort, gap = data.effort, data.memory.gap[0]
+    if effort.precision == 0.0:
+        return effort
+    precision = max(effort.precision, SHARE_OF_GAP * (gap if gap > 0.0 else 1.0))
+    return Effort(precision, effort.n_iterations, effort.most_branches)
+
+
+@jitable
+def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels):
+    """Write a good labelling; return how much better the best one can be, and what was wanted.
+
+    What is maximised is the score plus cost_scale / score_scale times the cost; score_scale > 0.
+    ``messages`` is where to start, and receives where the search ended.
+    """
+    graphs = data.graphs
+    shape = graph_of(graphs.shapes, i)
+    first, n = graphs.shapes.node_at[i], shape.n_labels.shape[0]
+    n_unary = n * graphs.layout.n_labels
+    augment(data, cost, i, theta, score_scale, cost_scale, room.augmented)
+    unary = room.augmented[:n_unary]
+    own = srmp_room_of(data, room, i)
+    own.floor[0], own.keeps[0] = -np.inf, False
+    truth = labelling_score(shape, unary, theta.tables, graphs.labels[first : first + n])
+    largest = 0.0
+    if effort.precision > 0.0:
+        largest = largest_prices(data, cost, i, theta, room.labels, 0)
+        largest *= SMALLEST_LOSS * cost_scale / score_scale
+    bound, score, n_done = 1e300, truth, 0
+    for v in range(n):
+        labels[v] = graphs.labels[first + v]
+    trial = room.labels[:n]
+    left = 0.0
+    while True:
+        last = bound
+        found, value, n_more = srmp(
+            shape, unary, theta.tables, messages, STRIDE, ROUNDING, own, trial
+        )
+        own.keeps[0] = True
+        n_done += n_more
+        bound = min(bound, found)
+        if value > score:
+            score = value
+            for v in range(n):
+                labels[v] = trial[v]
+        left = bound - score
+        rounding = ROUNDING * (1.0 + abs(bound))
+        wanted = rounding
+        if effort.precision > 0.0:
+            wanted = max(effort.precision * max(bound - truth, largest), rounding)
+        if left <= wanted or n_done >= effort.n_iterations or n_more < STRIDE:
+            break
+        if last - bound < LEAST_PROGRESS * left:
+            break
+    if left > wanted and effort.most_branches > 0:
+        tolerance = wanted / (1.0 + abs(bound))
+        found, value, n_more = branch_and_bound(
+            shape,
+            unary,
+            theta.tables,
+            messages,
+            effort.most_branches,
+            STRIDE,
+            STRIDE,
+            tolerance,
+            True,
+            branch_room_of(data, room, own, i),
+            trial,
+        )
+        bound = min(bound, found)
+        if value > score:
+            score = value
+            for v in range(n):
+                labels[v] = trial[v]
+        left = bound - score
+    return (left if left > ROUNDING * (1.0 + abs(bound)) else 0.0), wanted
+
+
+@implements(maximize, GeneralGraphs, PartCost)
+@implements(maximize, GeneralGraphs, WeightedPartCost)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from nothing, to the end."""
+    shapes = data.graphs.shapes
+    if score_scale == 0.0:
+        largest_prices(data, cost, i, theta, outputs, at)
+        return
+    n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
+    messages = room.messages[:n_messages]
+    messages[:] = 0.0
+    labels = outputs[at : at + shapes.node_at[i + 1] - shapes.node_at[i]]
+    effort = Effort(0.0, data.effort.n_iterations, data.effort.most_branches)
+    search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels)
+
+
+@implements(maximize_bounded, GeneralGraphs, PartCost)
+@implements(maximize_bounded, GeneralGraphs, WeightedPartCost)
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes."""
+    shapes, memory = data.graphs.shapes, data.memory
+    if score_scale == 0.0:
+        return cost_scale * largest_prices(data, cost, i, theta, outputs, at)
+    n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
+    messages = memory.messages[memory.at[i] : memory.at[i + 1]]
+    if messages.shape[0] < n_messages:
+        messages = room.messages[:n_messages]
+        messages[:] = 0.0
+    labels = outputs[at : at + shapes.node_at[i + 1] - shapes.node_at[i]]
+    effort = wanted_effort(data)
+    left, _ = search_graph(
+        data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
+    )
+    h = margin_error(data, i, theta, outputs, at)
+    return score_scale * (h + left) + cost_scale * output_cost(data, cost, i, outputs, at)

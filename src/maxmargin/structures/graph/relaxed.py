@@ -1,0 +1,195 @@
+"""Oracles of graphs relaxed to the local polytope: message passing, then smoothed ascent.
+
+If the bound of message passing is that of its labelling, the labelling is the best point as well.
+Elsewhere smoothed ascent finds a point near the best, which is projected onto the polytope exactly,
+and a bound. Both bounds hold for all points.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import (
+    implements,
+    margin_error,
+    maximize,
+    maximize_bounded,
+    output_cost,
+    workspace,
+)
+from maxmargin.costs.tables import PartCost, WeightedPartCost
+from maxmargin.features.rows import frozen
+from maxmargin.inference.graph.projection import point_value, project
+from maxmargin.inference.graph.score import labelling_score
+from maxmargin.inference.graph.smoothed import SmoothedRoom, smoothed
+from maxmargin.structures.graph.costs import largest_prices
+from maxmargin.structures.graph.data import Effort, Graphs, RelaxedGraphs, graph_potentials
+from maxmargin.structures.graph.messages import (
+    MOST_BYTES,
+    CyclicRoom,
+    cyclic_room,
+    message_memory,
+    passing_of_all,
+    srmp_room_of,
+)
+from maxmargin.structures.graph.oracles import search_graph, wanted_effort
+from maxmargin.structures.graph.points import write_labelling, write_point
+from maxmargin.structures.graph.shapes import graph_of
+
+#: First temperature (as a share of the spread of potentials), temperatures and passes at each: from
+#: the messages of SRMP, and from nothing where that was not enough.
+SCHEDULES = ((0.05, 4, 60), (0.2, 8, 100))
+#: Marginals below this are set to 0 before the projection, so that outputs are sparse.
+SMALLEST_MASS = 1e-7
+
+
+def relaxed_data(
+    graphs: Graphs, precision: float = 0.0, n_iterations: int = 100, most_bytes: int = MOST_BYTES
+) -> RelaxedGraphs:
+    """Return graphs whose outputs are the points of the local polytope.
+
+    Parameters are those of `general_data`.
+    """
+    shapes = graphs.shapes
+    ends = [
+        np.append(shapes.table_at[shapes.factor_at[i] : shapes.factor_at[i + 1]], shapes.n_cells[i])
+        for i in range(len(shapes.n_cells))
+    ]
+    return RelaxedGraphs(
+        graphs,
+        passing_of_all(graphs),
+        message_memory(graphs, most_bytes),
+        Effort(precision, n_iterations, 0),
+        frozen(np.concatenate([np.zeros(0), *ends]), np.int64),
+    )
+
+
+class RelaxedRoom(NamedTuple):
+    """Room for the best point of one graph; arrays are as long as the largest graph needs."""
+
+    search: CyclicRoom
+    labels: Any  # (most nodes,) int32
+    messages: Any
+    spare: Any
+    trial_nodes: Any
+    trial_factors: Any
+    nodes: Any
+    factors: Any
+
+
+@implements(workspace, RelaxedGraphs)
+def _workspace(data):
+    """Return theta and room for the largest graph."""
+    theta, room = graph_potentials(data), cyclic_room(data)
+    n_messages = len(room.messages)
+    return theta, RelaxedRoom(
+        room,
+        np.zeros(len(room.labels), dtype=np.int32),
+        np.zeros(n_messages),
+        np.zeros(n_messages),
+        np.zeros(len(theta.unary)),
+        np.zeros(len(theta.tables)),
+        np.zeros(len(theta.unary)),
+        np.zeros(len(theta.tables)),
+    )
+
+
+@jitable
+def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at):
+    """Write a good point; return how much better the best one can be at most."""
+    shapes, n_labels = data.graphs.shapes, data.graphs.layout.n_labels
+    n = shapes.node_at[i + 1] - shapes.node_at[i]
+    labels = room.labels[:n]
+    left, wanted = search_graph(
+        data, cost, i, theta, room.search, score_scale, cost_scale, messages, effort, labels
+    )
+    write_labelling(data, i, labels, outputs, at)
+    if left <= wanted:
+        return left
+    shape = graph_of(shapes, i)
+    unary = room.search.augmented[: n * n_labels]
+    best = labelling_score(shape, unary, theta.tables, labels)
+    bound = best + left
+    first = shapes.factor_at[i] + i
+    cell_at = data.cell_at[first : first + shape.kinds.shape[0] + 1]
+    nodes, factors = room.nodes[: n * n_labels], room.factors[: shapes.n_cells[i]]
+    own = SmoothedRoom(
+        cell_at,
+        room.spare[: messages.shape[0]],
+        room.trial_nodes[: n * n_labels],
+        room.trial_factors[: shapes.n_cells[i]],
+        srmp_room_of(data, room.search, i),
+    )
+    warm = room.messages[: messages.shape[0]]
+    for attempt in range(2):
+        share, n_rounds, n_passes = SCHEDULES[attempt]
+        for k in range(messages.shape[0]):
+            warm[k] = messages[k] if attempt == 0 else 0.0
+        found, _, _ = smoothed(
+            shape, unary, theta.tables, warm, share, n_rounds, n_passes, own, nodes, factors
+        )
+        bound = min(bound, found)
+        _drop_small(nodes, n, n_labels)
+        for k in range(factors.shape[0]):
+            factors[k] = factors[k] if factors[k] > SMALLEST_MASS else 0.0
+        project(shape, cell_at, nodes, factors, own.spare)
+        value = point_value(shape, unary, theta.tables, cell_at, nodes, factors)
+        if value > best:
+            best = value
+            write_point(data, i, nodes, factors, outputs, at)
+        if bound - best <= wanted:
+            break
+    return max(bound - best, 0.0)
+
+
+@jitable
+def _drop_small(nodes, n, n_labels):
+    """Set small marginals of nodes to 0, and scale the others to the sum 1."""
+    for v in range(n):
+        total = 0.0
+        for k in range(v * n_labels, (v + 1) * n_labels):
+            nodes[k] = nodes[k] if nodes[k] > SMALLEST_MASS else 0.0
+            total += nodes[k]
+        for k in range(v * n_labels, (v + 1) * n_labels):
+            nodes[k] /= total
+
+
+@implements(maximize, RelaxedGraphs, PartCost)
+@implements(maximize, RelaxedGraphs, WeightedPartCost)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from nothing, to the end."""
+    shapes = data.graphs.shapes
+    if score_scale == 0.0:
+        largest_prices(data, cost, i, theta, room.labels, 0)
+        write_labelling(data, i, room.labels, outputs, at)
+        return
+    n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
+    messages = room.search.messages[:n_messages]
+    messages[:] = 0.0
+    effort = Effort(0.0, data.effort.n_iterations, 0)
+    _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at)
+
+
+@implements(maximize_bounded, RelaxedGraphs, PartCost)
+@implements(maximize_bounded, RelaxedGraphs, WeightedPartCost)
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes."""
+    shapes, memory = data.graphs.shapes, data.memory
+    if score_scale == 0.0:
+        most = largest_prices(data, cost, i, theta, room.labels, 0)
+        write_labelling(data, i, room.labels, outputs, at)
+        return cost_scale * most
+    n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
+    messages = memory.messages[memory.at[i] : memory.at[i + 1]]
+    if messages.shape[0] < n_messages:
+        messages = room.search.messages[:n_messages]
+        messages[:] = 0.0
+    effort = wanted_effort(data)
+    left = _search(
+        data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at
+    )
+    h = margin_error(data, i, theta, outputs, at)
+    return score_scale * (h + left) + cost_scale * output_cost(data, cost, i, outputs, at)

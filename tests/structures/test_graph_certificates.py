@@ -1,0 +1,209 @@
+"""Graphs with cycles: certificates against an independent solver, integral and relaxed."""
+
+from __future__ import annotations
+
+import clarabel
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from maxmargin.core.contract import (
+    are_outputs,
+    margin_error,
+    maximize_bounded,
+    output_cost,
+    potentials,
+    workspace,
+)
+from maxmargin.core.problem import Problem
+from maxmargin.costs import Hamming, tabulate
+from maxmargin.search.direct import Direct
+from maxmargin.solvers import BlockFrankWolfe, run
+from maxmargin.structures import StackedGraphs, general_data, relaxed_data, stacked_graphs
+from maxmargin.structures.graph.shapes import graph_of
+from maxmargin.surrogates import MarginRescaling
+from maxmargin.testing import all_outputs, optimum
+
+K, N = 3, 4
+EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (3, 1)]
+
+
+def dense_graphs(seed, hyper=False):
+    """Two graphs of four nodes, all joined, whose edges repel: the relaxation is not tight."""
+    rng = np.random.default_rng(seed)
+    more = {}
+    if hyper:
+        more = {
+            "hyper_members": np.array([0, 1, 2, 3, 1, 0]),
+            "hyper_types": np.zeros(2, dtype=int),
+            "hyper_at": np.array([0, 1, 2]),
+        }
+    stack = StackedGraphs(
+        rng.normal(size=(2 * N, 2)),
+        np.array([0, N, 2 * N]),
+        np.array(EDGES * 2),
+        np.array([0, 6, 12]),
+        rng.normal(size=(12, 1)),
+        **more,
+    )
+    options = {"hyper_orders": (3,), "hyper_pairs": "potts"} if hyper else {}
+    return stacked_graphs(stack, rng.integers(K, size=2 * N), K, pairs="potts", **options)
+
+
+def problem_of(data, lam=0.05):
+    cost = tabulate(Hamming(), data, np.arange(K))
+    psi = MarginRescaling().compiled()
+    return Problem(data, cost, psi, 2, lam, search=Direct(1.0, 1.0), compile=False)
+
+
+def linear_potentials(data, i):
+    """Return theta of example i as matrices: one column per weight."""
+    theta, _ = workspace(data)
+    n_weights = data.graphs.layout.n_weights
+    unary, tables = [], []
+    for j in range(n_weights):
+        potentials(data, i, np.eye(n_weights)[j], 1.0, theta)
+        unary.append(theta.unary.copy())
+        tables.append(theta.tables.copy())
+    return np.array(unary).T, np.array(tables).T
+
+
+def relaxed_optimum(data, lam):
+    """Return min P of the relaxation: the maximum over the local polytope by its dual, in one QP.
+
+    max_mu c.mu is the least sum of t_v and s_f with t_v >= u_v(k) - sum_f m_fv(k) and
+    s_f >= T_f(x) + sum_v m_fv(x_v), over all messages m.
+    """
+    graphs = data.graphs
+    d = graphs.layout.n_weights
+    rows, right, linear = [], [], []
+    n_variables = d
+    blocks = []
+    for i in range(2):
+        shape = graph_of(graphs.shapes, i)
+        n_factors, n_messages = len(shape.kinds), int(shape.message_at[-1])
+        blocks.append((n_variables, n_variables + N, n_variables + N + n_factors))
+        n_variables += N + n_factors + n_messages
+    objective = np.zeros(n_variables)
+    for i, (t, s, m) in enumerate(blocks):
+        shape = graph_of(graphs.shapes, i)
+        U, T = linear_potentials(data, i)
+        truth = graphs.labels[i * N : (i + 1) * N]
+        objective[t:m] = 0.5
+        for v in range(N):
+            objective[:d] -= 0.5 * U[v * K + truth[v]]
+            for k in range(K):
+                row = np.zeros(n_variables)
+                row[:d] = U[v * K + k]
+                row[t + v] = -1.0
+                for slot in shape.slots[shape.slot_at[v] : shape.slot_at[v + 1]]:
+                    row[m + shape.message_at[slot] + k] = -1.0
+                rows.append(row)
+                right.append(-float(k != truth[v]))
+        for f in range(len(shape.kinds)):
+            slots = range(shape.member_at[f], shape.member_at[f + 1])
+            nodes = shape.members[list(slots)]
+            for cell, labels in enumerate(np.ndindex(*(K,) * len(nodes))):
+                row = np.zeros(n_variables)
+                row[:d] = T[shape.table_at[f] + cell]
+                row[s + f] = -1.0
+                for slot, k in zip(slots, labels, strict=True):
+                    row[m + shape.message_at[slot] + k] = 1.0
+                rows.append(row)
+                right.append(0.0)
+                if tuple(truth[nodes]) == labels:
+                    objective[:d] -= 0.5 * T[shape.table_at[f] + cell]
+    linear = np.array(rows)
+    P = sp.diags(np.r_[np.full(d, lam), np.zeros(n_variables - d)]).tocsc()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    solver = clarabel.DefaultSolver(
+        P,
+        objective,
+        sp.csc_matrix(linear),
+        np.array(right),
+        [clarabel.NonnegativeConeT(len(right))],
+        settings,
+    )
+    found = solver.solve()
+    assert str(found.status) == "Solved"
+    return found.obj_val
+
+
+@pytest.mark.parametrize("hyper", [False, True], ids=["pairs", "hyperedges"])
+@pytest.mark.parametrize("seed", range(2))
+def test_certificates_hold_the_optimum(seed, hyper):
+    graphs = dense_graphs(seed, hyper)
+    integral, relaxed = general_data(graphs), relaxed_data(graphs, precision=1e-3)
+    best = optimum(problem_of(integral), tol=1e-8)
+    above = relaxed_optimum(integral, 0.05)
+    found = {}
+    for name, data, lowest, highest in (
+        ("integral", integral, best.lower, best.upper),
+        ("relaxed", relaxed, above, above),
+    ):
+        problem = problem_of(data)
+        rng = np.random.default_rng(0)
+        result, _ = run(problem, BlockFrankWolfe(), rng=rng, tol=0.02, max_iter=200)
+        slack = 1e-6 * (1.0 + highest)
+        assert result.dual <= highest + slack
+        assert result.primal >= lowest - slack
+        assert result.objective == name
+        found[name] = result
+    assert found["integral"].status == "converged"
+    assert found["integral"].search_gap == 0.0
+    # Every labelling is a point of the polytope.
+    assert above >= best.lower - 1e-6
+    assert found["relaxed"].relative_gap <= 0.1
+
+
+@pytest.mark.parametrize("make", [general_data, relaxed_data], ids=["integral", "relaxed"])
+def test_bounds_are_no_less_than_any_labelling(make, rng):
+    data = make(dense_graphs(3))
+    cost = tabulate(Hamming(), data, np.arange(K))
+    theta, room = workspace(data)
+    listed = general_data(dense_graphs(3))
+    cells = np.zeros(10_000, dtype=np.float64 if make is relaxed_data else np.int32)
+    for _ in range(20):
+        w = rng.normal(size=data.graphs.layout.n_weights)
+        for i in range(2):
+            potentials(data, i, w, 1.0, theta)
+            bound = maximize_bounded(data, cost, i, theta, room, 1.0, 1.0, cells, 0)
+            h = margin_error(data, i, theta, cells, 0)
+            value = h + output_cost(data, cost, i, cells, 0)
+            best = max(
+                margin_error(listed, i, theta, y, 0) + output_cost(listed, cost, i, y, 0)
+                for y in all_outputs(listed, i)
+            )
+            assert value <= bound + 1e-9
+            assert best <= bound + 1e-9
+            if make is general_data:
+                assert value == pytest.approx(best)
+            else:
+                length = 1 + 2 * int(cells[0])
+                assert are_outputs(data, np.array([i]), cells[:length], np.array([length])).all()
+                assert value >= best - 0.05 * (1.0 + abs(best))
+
+
+def test_what_is_no_point_of_the_polytope_is_told(rng):
+    data = relaxed_data(dense_graphs(3))
+    cells = all_outputs(data, 0)
+    good = cells[5][: 1 + 2 * int(cells[5][0])]
+    tables = N * K
+
+    def told(*entries):
+        own = np.array([len(entries) / 2, *entries], dtype=float)
+        return bool(are_outputs(data, np.array([0]), own, np.array([len(own)]))[0])
+
+    assert are_outputs(data, np.array([0]), good, np.array([len(good)])).all()
+    assert told()
+    truth = int(data.graphs.labels[0])
+    other = (truth + 1) % K
+    first = sorted([(truth, -0.5), (other, 0.5)])
+    assert not told(*(x for pair in first for x in pair))  # the factors do not follow
+    assert not told(0.0, 0.5)
+    assert not told(tables, 0.5)
+    assert not told(tables + 6 * K * K, 0.5)
+    assert not told(0.5, 0.0)
+    assert not told(1.0, 0.0, 0.0, 0.0)
+    assert not told(0.0, np.nan)
