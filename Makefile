@@ -17,9 +17,11 @@ PAGES := $(wildcard README.md CONTRIBUTING.md docs/*.md)
 CODE := $(wildcard src tests benchmarks fuzz tools)
 
 # One thread a process: results repeat, and two pytest workers fill two cores. A file stays with one
-# worker (loadfile), so that its kernels are compiled once.
+# worker (loadfile), so that its kernels are compiled once; which comes next says tests/schedule.py.
+# Byte code is kept, whatever the environment says: tests start processes, and each would compile the
+# source of the whole package anew.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
-PYTEST := MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile \
+PYTEST := PYTHONDONTWRITEBYTECODE= MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile \
     --durations 10 --doctest-modules --doctest-glob='*.md'
 
 .DEFAULT_GOAL := test
@@ -70,9 +72,15 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run.py
 
 # The library of compiled code, which all other commands use if it is there and fits the source.
-# Two processes, one for each level of processors, and minutes. `rm -r src/maxmargin/_library` ends it.
-core: $(VENV)/.installed
+# Two processes, one for each level of processors, and minutes; built again when the source has
+# changed. `rm -r src/maxmargin/_library` ends it.
+LIBRARY := src/maxmargin/_library/x86-64-v3.json
+core: $(LIBRARY)
+
+.DELETE_ON_ERROR:
+$(LIBRARY): tools/core.py $(shell find src/maxmargin -name '*.py') | $(VENV)/.installed
 	$(BIN)/python tools/core.py $(ARGS)
+	@touch $@
 
 # Two wheels: one for Linux on x86-64 with the library, and a pure one for all others.
 wheel: core

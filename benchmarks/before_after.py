@@ -1,16 +1,20 @@
 """Before and after: whole fits by an old commit and by this tree, in turns, in fresh processes.
 
-    python benchmarks/before_after.py OLD [--turns 3] [--only words,classes] [--write]
+    python benchmarks/before_after.py OLD [--turns 3] [--only words,classes] [--under CMD] [--write]
 
 Each fit is made once to compile; then, in each of a few fresh processes, the CPU seconds of a
 second fit are taken (the first one also loads compiled code, and has a column of its own), and the
 peak of memory. The weights of both trees are compared too. The smallest of the turns is taken,
 since a busy machine only ever adds.
+
+With ``--only``, ``--write`` keeps the other rows of the page if they are of the same code, measured
+with as many turns; else the page begins anew.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -94,55 +98,90 @@ given, beside = (data.X_train, data.y_train), {"qid": data.extra["qid_train"]}
 }
 
 
+_HEAD = [
+    "| fit | CPU s before | after | ratio | first fit before | after "
+    "| MB before | after | weights |",
+    "|---|---|---|---|---|---|---|---|---|",
+]
+_PAGE = ROOT / "benchmarks" / "results" / "before_after.md"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("old", help="commit to compare with")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", default="", help="parts of names of fits, with commas between")
+    parser.add_argument(
+        "--under", default="", help="command that runs each measured process, such as taskset -c 1"
+    )
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     options = parser.parse_args()
+    only = [part for part in options.only.split(",") if part]
+    names = [name for name in FITS if not only or any(part in name for part in only)]
+    under = shlex.split(options.under)
+    heading = _heading(options.old, options.turns, under) if options.write else ""
+    rows = {}
     with tempfile.TemporaryDirectory() as folder:
         old = Path(folder) / "old"
         git = ["git", "-C", str(ROOT), "worktree"]
         subprocess.run([*git, "add", "--detach", str(old), options.old], check=True)
         try:
-            table = compare(old, options.turns, [part for part in options.only.split(",") if part])
+            for name in names:
+                rows[name] = compare(old, name, options.turns, under)
+                sys.stderr.write(rows[name] + "\n")
         finally:
             subprocess.run([*git, "remove", "--force", str(old)], check=True)
-    page = "\n".join(table) + "\n"
-    sys.stdout.write(page)
+    sys.stdout.write("\n".join([*_HEAD, *rows.values()]) + "\n")
     if options.write:
-        command = f"python benchmarks/before_after.py {options.old}"
-        head = f"# Before ({options.old}) and after\n\n`{command}`\n\n"
-        (ROOT / "benchmarks" / "results" / "before_after.md").write_text(head + page)
+        rows = _kept(heading) | rows
+        lines = [*_HEAD, *(rows[name] for name in FITS if name in rows)]
+        _PAGE.write_text(heading + "\n".join(lines) + "\n")
 
 
-def compare(old: Path, turns: int, only: list[str]) -> list[str]:
-    rows = [
-        "| fit | CPU s before | after | ratio | first fit before | after "
-        "| MB before | after | weights |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name, code in FITS.items():
-        if only and not any(part in name for part in only):
-            continue
-        trees = (old / "src", ROOT / "src")
-        found: list[list[dict[str, Any]]] = [[], []]
-        for turn in range(turns + 1):
-            for tree, of_tree in zip(trees, found, strict=True):
-                answer = ask(_CODE % code, tree)
-                if turn:  # the first one compiles
-                    of_tree.append(answer)
-        before, after = (min(one["seconds"] for one in of_tree) for of_tree in found)
-        first = [min(one["first"] for one in of_tree) for of_tree in found]
-        memory = [min(one["megabytes"] for one in of_tree) for of_tree in found]
-        same = "equal" if found[0][0]["w"] == found[1][0]["w"] else "differ"
-        rows.append(
-            f"| {name} | {before:.2f} | {after:.2f} | {after / before:.3f} | {first[0]:.2f} "
-            f"| {first[1]:.2f} | {memory[0]:.0f} | {memory[1]:.0f} | {same} |"
-        )
-        sys.stderr.write(rows[-1] + "\n")
-    return rows
+def _heading(old: str, turns: int, under: list[str]) -> str:
+    """Return the head of the page, which names the code that is measured, and how it is."""
+    git = ["git", "-C", str(ROOT)]
+    if subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src"], check=False).returncode:
+        raise SystemExit("--write keeps figures of committed code only: src has changes.")
+    found = subprocess.run(
+        [*git, "rev-parse", "--short", "HEAD:src"], check=True, capture_output=True, text=True
+    )
+    alone = f" --under '{' '.join([Path(under[0]).name, *under[1:]])}'" if under else ""
+    command = f"python benchmarks/before_after.py {old} --turns {turns}{alone} --write"
+    code = f"all rows are of the tree {found.stdout.strip()} of src"
+    return (
+        f"# Before ({old}) and after\n\n"
+        f"`{command}`, in one call or, with `--only`, in several; {code}.\n\n"
+    )
+
+
+def _kept(heading: str) -> dict[str, str]:
+    """Return the rows that the page has of the same code, measured the same way, by name."""
+    text = _PAGE.read_text() if _PAGE.exists() else ""
+    if not text.startswith(heading):
+        return {}
+    rows = text.removeprefix(heading).splitlines()[len(_HEAD) :]
+    return {row.split("|")[1].strip(): row for row in rows}
+
+
+def compare(old: Path, name: str, turns: int, under: list[str]) -> str:
+    """Return the row of a fit."""
+    trees = (old / "src", ROOT / "src")
+    code = _CODE % FITS[name]
+    for tree in trees:
+        ask(code, tree)  # compiles
+    found: list[list[dict[str, Any]]] = [[], []]
+    for _ in range(turns):
+        for tree, of_tree in zip(trees, found, strict=True):
+            of_tree.append(ask(code, tree, before=under))
+    before, after = (min(one["seconds"] for one in of_tree) for of_tree in found)
+    first = [min(one["first"] for one in of_tree) for of_tree in found]
+    memory = [min(one["megabytes"] for one in of_tree) for of_tree in found]
+    same = "equal" if found[0][0]["w"] == found[1][0]["w"] else "differ"
+    return (
+        f"| {name} | {before:.2f} | {after:.2f} | {after / before:.3f} | {first[0]:.2f} "
+        f"| {first[1]:.2f} | {memory[0]:.0f} | {memory[1]:.0f} | {same} |"
+    )
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import maxmargin
 SOURCE = Path(maxmargin.__file__).resolve().parents[1]
 
 
-def ask(code: str, *sources: Path | str, **variables: str) -> dict[str, Any]:
+def ask(
+    code: str, *sources: Path | str, before: Sequence[str] = (), **variables: str
+) -> dict[str, Any]:
     """Run Python code in a fresh process on one thread, and return the JSON it prints last.
 
     Parameters
@@ -24,6 +27,8 @@ def ask(code: str, *sources: Path | str, **variables: str) -> dict[str, Any]:
     *sources : Path or str
         The folders to import from, `SOURCE` if there are none: PYTHONPATH stands before what is
         installed.
+    before : sequence of str
+        A command that is given the command of the process, such as ``["taskset", "-c", "1"]``.
     **variables : str
         Variables of the environment.
     """
@@ -32,9 +37,8 @@ def ask(code: str, *sources: Path | str, **variables: str) -> dict[str, Any]:
     unset = ("NUMBA_CACHE_DIR", "PYTHONDONTWRITEBYTECODE")
     environment = {k: v for k, v in os.environ.items() if k not in unset} | variables
     environment["PYTHONPATH"] = os.pathsep.join(map(str, sources or [SOURCE]))
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [*before, sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"A measured process failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])

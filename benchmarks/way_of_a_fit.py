@@ -25,9 +25,11 @@ ROOT = Path(maxmargin.__file__).parent
 LEADERS = (
     "estimators.base", "estimators.hooks", "estimators.chain.svm", "estimators.chain.hooks",
     "estimators.chain.encoding", "training.fit", "training.task",
+    # As 2cc4b70 has them, from before the recut; followed with its src in PYTHONPATH.
+    "estimators.chain", "estimators.chain_encoding", "estimators.training",
 )  # fmt: skip
 ROOMS = ("inputs", "estimators", "training", "structures", "costs", "features")
-ASIDE = ("inputs.checks", "training.settings", *LEADERS)
+ASIDE = ("inputs.checks", "training.settings", "estimators.settings", *LEADERS)
 
 
 class Way:

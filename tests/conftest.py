@@ -21,6 +21,16 @@ settings.load_profile("maxmargin")
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let workers take files from both ends of a row, see tests/schedule.py."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.schedule import FromBothEnds
+
+    return FromBothEnds(config, log)
+
+
 @pytest.fixture
 def rng():
     """A generator with a fixed seed, fresh for every test."""

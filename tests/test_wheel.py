@@ -39,6 +39,15 @@ def test_one_wheel_has_the_library_and_one_is_pure():
     assert names(found[True]) == []
 
 
+def test_no_file_names_a_folder_of_the_machine_it_was_built_on():
+    for wheel in wheels().values():
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                content = archive.read(name)
+                for folder in (HERE.parent, sys.prefix):
+                    assert os.fsencode(folder) not in content, (wheel.name, name)
+
+
 def test_every_estimator_fits_without_compiling_anything(tmp_path):
     home = tmp_path / "environment"
     venv.create(home, with_pip=True)

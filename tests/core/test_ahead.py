@@ -109,6 +109,23 @@ def test_the_library_of_the_package_gives_the_same_bits():
     assert used["found"] == case("use", "", "typed", *STRUCTURES, **own)["found"]
 
 
+@needs_cc
+def test_it_names_no_folder_of_the_machine_it_was_built_on(built):
+    from maxmargin.core.ahead.emit import BuildError, _below_a_folder, _check_folders
+
+    for file in built[0].iterdir():
+        content = file.read_bytes()
+        for folder in (HERE, load.FOLDER.parents[1], sys.prefix):
+            assert os.fsencode(folder) not in content, file.name
+    assert _below_a_folder(load.__file__) == "maxmargin/core/ahead/load.py"
+    assert _below_a_folder("/nowhere/at/all.py") == "all.py"
+    spoilt = built[0] / "spoilt"
+    spoilt.write_bytes(b"..." + os.fsencode(load.__file__))
+    with pytest.raises(BuildError, match="a folder of this machine"):
+        _check_folders(spoilt)
+    spoilt.unlink()
+
+
 # -- when it is not used ---------------------------------------------------------------------------
 
 
@@ -127,6 +144,17 @@ def test_it_is_loaded(folder):
     assert found.find(symbol, stamp[::-1]) is None  # the source has changed
     assert found.find(symbol, "") is None  # the source cannot be told
     assert found.find("mm_other", stamp) is None
+
+
+@needs_cc
+def test_an_entry_with_an_older_stamp_is_compiled(built, folder):
+    entries = manifest(folder)["entries"]
+    older = {symbol for symbol in entries if "_maximize_" in symbol}
+    assert older
+    manifest(folder, entries=entries | {name: ["0" * 64, entries[name][1]] for name in older})
+    used = case("use", folder, "erased")
+    assert used["level"] == LEVEL and used["others"] == ["maximize"]
+    assert used["found"] == built[1]
 
 
 @needs_cc
@@ -212,22 +240,22 @@ def test_a_type_that_shadows_ours_gets_none_of_our_code(built, monkeypatch):
     shadow = type(ours.__name__, (ours,), {"__module__": ours.__module__, "__slots__": ()})
     shadow.__qualname__ = ours.__qualname__
     entry, kind = entries_of(view.data, view.cost)[0]
-    other = _retyped(kind, numba.typeof(view.data), numba.typeof(shadow(*view.data)))
+    other = _retyped(kind, ours, shadow)
     assert entry.find_built(kind) is not None
     assert entry.symbol(other) == entry.symbol(kind) and other != kind
     assert entry.find_built(other) is None
 
 
 def _retyped(kind, ours, other):
-    """Return a type with another in the place of ours."""
+    """Return a type with another class in the place of ours."""
     from maxmargin.core.erase.native import Address
 
-    if kind == ours:
-        return other
     if isinstance(kind, Address):
         return Address(_retyped(kind.inner, ours, other))
-    if isinstance(kind, numba.types.BaseTuple) and not hasattr(kind, "instance_class"):
-        return numba.types.Tuple([_retyped(item, ours, other) for item in kind.types])
+    if isinstance(kind, numba.types.BaseTuple):
+        own = getattr(kind, "instance_class", None)
+        items = [_retyped(item, ours, other) for item in kind.types]
+        return numba.types.BaseTuple.from_types(items, other if own is ours else own)
     return kind
 
 

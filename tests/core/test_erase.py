@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.core import contract
 from maxmargin.core.contract import (
+    belongs,
     implements,
     margin_error,
     maximize,
@@ -28,6 +29,7 @@ from maxmargin.core.contract import (
     potentials,
     truths,
 )
+from maxmargin.core.dispatch import implementation, second_types
 from maxmargin.core.erase import Pass, entries_of
 from maxmargin.core.erase.anything import AnyCost, AnyData, AnyTheta
 from maxmargin.core.erase.entries import ENTRIES, Entry, OracleEntry, pass_entry
@@ -35,14 +37,16 @@ from maxmargin.core.erase.uses import used_entries
 from maxmargin.core.erase.words import Packed
 from maxmargin.core.modes import choose_mode
 from maxmargin.core.problem import Problem, evaluate
+from maxmargin.features import Dense
 from maxmargin.search.direct import Direct
 from maxmargin.search.hull.rooms import HullThenProfile
 from maxmargin.solvers import BlockFrankWolfe, run
 from maxmargin.solvers.blocks.visits import visit_blocks
 from maxmargin.structures import ProgramLabels
+from maxmargin.structures.labels.program import LabelPrograms
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing import tiny_problem
-from tests.grades import Distance, Grades, GradesData
+from tests.grades import Distance, Grades, GradesData, GradesPotentials
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="nothing is erased where nothing is compiled"
@@ -95,8 +99,54 @@ def test_an_entry_has_one_name_for_one_type():
         for each in (view, again)
     ]
     assert symbols[0] == symbols[1] and len(set(symbols[0])) == len(symbols[0])
-    sparse = tiny_problem("chain", features="csr").view
-    assert not set(symbols[0]) & {e.symbol(k) for e, k in entries_of(sparse.data, sparse.cost)}
+
+
+def test_only_what_reads_features_is_compiled_for_each_type_of_features():
+    def symbols(features):
+        view = tiny_problem("chain", features=features).view
+        found = entries_of(view.data, view.cost)
+        return {entry.function.__name__: entry.symbol(kinds) for entry, kinds in found}
+
+    dense, sparse = symbols("dense"), symbols("csr")
+    assert {name for name in dense if dense[name] != sparse[name]} == {
+        "potentials",
+        "add_difference",
+        "difference_potentials",
+        "add_parts",
+    }
+
+
+class Seen(NamedTuple):
+    """A user's structure, whose oracle reads what ours do not."""
+
+    features: Any
+
+
+@implements(output_sizes, Seen)
+def _output_sizes(data):
+    return np.ones(1, dtype=np.int64)
+
+
+@implements(truths, Seen)
+def _truths(data):
+    return np.zeros(1, dtype=np.int32)
+
+
+@implements(contract.workspace, Seen)
+def _workspace(data):
+    return GradesPotentials(np.zeros(1)), GradesPotentials(np.zeros(1))
+
+
+@implements(maximize, Seen, Distance)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    outputs[at] = contract.row_product(data.features, i, i) > 1.0
+
+
+def test_a_user_s_oracle_may_read_features():
+    found = entries_of(Seen(Dense(np.eye(1))), Distance(np.ones(1)))
+    ((entry, kinds),) = [each for each in found if each[0].function is maximize]
+    assert "Dense" in str(kinds)
+    assert entry.address(kinds) != 0
 
 
 def test_a_declaration_with_an_argument_of_no_known_kind_is_refused():
@@ -203,14 +253,31 @@ def test_what_an_oracle_raises_comes_out_as_itself(mode):
 
 
 def test_nothing_outlives_its_problem():
+    gc.disable()  # there are no cycles: a second fit must not find the data of the first in memory
+    try:
+        problem = grades(Distance(np.ones(5)), "erased")
+        w = solved(problem).w
+        problem.losses(w)
+        refs = [weakref.ref(each) for each in (problem, problem.view.data.X, problem.desk().y)]
+        refs.append(weakref.ref(problem._boundary))
+        del problem
+        assert [ref() for ref in refs] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_a_pass_outlives_its_problem():
     problem = grades(Distance(np.ones(5)), "erased")
-    w = solved(problem).w
-    problem.losses(w)
-    refs = [weakref.ref(each) for each in (problem, problem.view.data.X, problem.desk().y)]
-    refs.append(weakref.ref(problem._boundary))
+    w, view, desk = np.ones(problem.n_weights), problem.view, problem.desk()
+    expected, _ = problem.losses(w)
+    evaluate_all = problem.bind(evaluate)
+    boundary = weakref.ref(problem._boundary)
     del problem
     gc.collect()
-    assert [ref() for ref in refs] == [None] * 4
+    assert boundary() is not None  # the pass keeps what its addresses lead to
+    losses, bounds = np.zeros((2, 5))
+    evaluate_all(view, 0, 5, w, desk, losses, bounds)
+    assert np.array_equal(losses, expected)
 
 
 def test_many_problems_leave_nothing_behind():
@@ -236,7 +303,7 @@ def test_a_problem_is_pickled_without_its_addresses():
     w = np.arange(float(problem.n_weights))
     expected = problem.losses(w)[0]
     there = pickle.loads(pickle.dumps(problem))
-    assert there._boundary is None and there.mode == "erased"
+    assert there._boundary is None and not there._passes and there.mode == "erased"
     assert np.array_equal(there.losses(w)[0], expected)
 
 
@@ -285,6 +352,7 @@ def test_the_mode_and_its_reason_are_told(monkeypatch):
 # -- callbacks -----------------------------------------------------------------------------------
 
 
+@belongs(LabelPrograms)
 class Refusing(ProgramLabels):
     """Label sets by HiGHS whose oracle fails for one example."""
 
@@ -294,16 +362,15 @@ class Refusing(ProgramLabels):
         return super().solve(i, unary, pair, **options)
 
 
-for _function in (potentials, margin_error, output_size, output_sizes, truths):
-    implements(_function, Refusing)(_function.implementations[ProgramLabels,])
 for _function in (
+    potentials, margin_error, output_size, output_sizes, truths,
     contract.n_weights, contract.workspace, contract.add_difference,
     contract.difference_potentials, contract.score_lengths, contract.true_parts,
 ):  # fmt: skip
-    implements(_function, Refusing)(_function.implementations[ProgramLabels,])
+    implements(_function, Refusing)(implementation(_function, ProgramLabels))
 for _function in (maximize, contract.maximize_bounded, output_cost, contract.shift):
-    for _kinds in [each for each in _function.implementations if each[0] is ProgramLabels]:
-        implements(_function, Refusing, _kinds[1])(_function.implementations[_kinds])
+    for _kind in second_types(_function, ProgramLabels):
+        implements(_function, Refusing, _kind)(implementation(_function, ProgramLabels, _kind))
 
 
 def test_a_structure_in_python_is_called_back():

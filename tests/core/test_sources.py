@@ -193,9 +193,11 @@ json.dump(found, sys.stdout)
 
 
 @pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
-def test_an_edit_of_rankings_leaves_chains_warm_and_one_of_a_surrogate_does_not(tmp_path):
+def test_an_edit_of_rankings_leaves_others_warm_and_one_of_a_surrogate_does_not(tmp_path):
+    """Classes are compiled, which takes the least; that chains stay warm is told by their stamp."""
     package = tmp_path / "maxmargin"
-    ignored = shutil.ignore_patterns("__pycache__")
+    # Byte code comes along and still fits, as dates are kept; compiled code does not.
+    ignored = shutil.ignore_patterns("*.nbc", "*.nbi", "_library")
     shutil.copytree(Path(_sources.__file__).parents[1], package, ignore=ignored)
     env = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     env["MAXMARGIN_MODE"] = "typed"  # then the whole pass is one entry
@@ -210,12 +212,12 @@ def test_an_edit_of_rankings_leaves_chains_warm_and_one_of_a_surrogate_does_not(
     def append(file, text="# A remark."):
         (package / file).write_text((package / file).read_text() + f"\n{text}\n")
 
-    first = run("chain")
+    first = run("multiclass")
     assert first["hits"] == 0
     append("inference/ranking/places.py")
-    second = run("chain")
+    second = run("multiclass")
     assert second["hits"] == 1
-    assert [name for name in first if first[name] != second[name]] == ["hits", "ranking"]
+    assert {name for name in first if first[name] != second[name]} == {"hits", "ranking"}
     append("surrogates/slack.py")
     third = run("none")
     assert all(third[name] != second[name] for name in third)

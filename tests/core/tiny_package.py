@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from maxmargin.core import cache, compile, dispatch, files, sources, trust
+from maxmargin.core import cache, callee, compile, dispatch, files, names, sources, trust
 
 TINY = {
     "maxmargin/__init__.py": "",
@@ -189,7 +189,7 @@ class Tiny:
         self.root = root
         for name, text in TINY.items():
             self.write(name, text)
-        for module in (cache, compile, dispatch, files, sources, trust):
+        for module in (cache, callee, compile, dispatch, files, names, sources, trust):
             shutil.copy(module.__file__, root / "maxmargin" / "core" / Path(module.__file__).name)
         ours = Path(cache.__file__).parent / "ahead"  # kernels look for a library, and find none
         ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.json")

@@ -93,6 +93,15 @@ def test_a_tree_that_is_too_large_is_refused_with_its_size():
     assert solve_graph(dense_graph_of(4, 3), "junction", most_cells=120).is_exact
 
 
+def test_a_large_graph_is_refused_without_counting_all_its_cells():
+    grid = np.arange(60 * 60).reshape(60, 60)
+    across = np.stack([grid[:, :-1].ravel(), grid[:, 1:].ravel()], axis=1)
+    down = np.stack([grid[:-1].ravel(), grid[1:].ravel()], axis=1)
+    graph = FactorGraph(np.zeros((3600, 9)), np.concatenate([across, down]), np.eye(9))
+    with pytest.raises(ValueError, match=r"more than .* cells .*at most 1e\+05"):
+        solve_graph(graph, "junction", most_cells=10**5)
+
+
 def test_trees_are_made_once_per_shape():
     graph = dense_graph_of(5, 2)
     first = kernels.find_junction_tree(graph.shape, 1e6)

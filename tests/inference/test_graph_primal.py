@@ -201,7 +201,7 @@ def test_one_move_of_an_attractive_graph_is_the_best_of_all(rng):
 
 def test_expansion_refuses_larger_factors_by_name():
     graph = FactorGraph(np.zeros((3, 2)), factors=[Table((0, 1, 2), np.zeros((2, 2, 2)))])
-    with pytest.raises(ValueError, match=r"expansion moves need .* 'table' .* nodes \[0, 1, 2\]"):
+    with pytest.raises(ValueError, match=r"'table' .* nodes \[0, 1, 2\]; expansion moves can"):
         primal.expansion(graph, Options())
     graph = FactorGraph(np.zeros((3, 2)), factors=[Potts((0, 2), [1.0, 1.0])])
     with pytest.raises(ValueError, match="'potts'"):

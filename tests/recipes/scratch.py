@@ -22,7 +22,10 @@ class Scratch:
 
     def __init__(self, folder: Path) -> None:
         self.package = folder / "maxmargin"
-        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        # Python's byte code comes along and still fits, as dates are kept: else every process would
+        # compile the source of the whole package.
+        ignored = shutil.ignore_patterns("*.nbc", "*.nbi", "_library")
+        shutil.copytree(PACKAGE, self.package, ignore=ignored)
 
     def add_file(self, path: str) -> None:
         """Add the file that tests/recipes/new has at this path."""

@@ -143,7 +143,7 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
                 unseen = _COMPILED.beside(found)
                 if unseen:
                     raise LookupError(f"code of {unseen[0]} was compiled, but named nowhere")
-                content = _symbols(data.library), self._impl.reduce(data)
+                content = _symbols(data.library), _reduced(self._impl.reduce(data), data.library)
                 write_trusted(path, _first_line(found) + dumps(content))
         except (UntraceableError, OSError):  # OSError: a full disk, a folder made read-only
             pass
@@ -198,6 +198,18 @@ def attach_cache(dispatcher: Any, options: str) -> None:
         _warn_once("trusted", error)
     except Exception as error:
         _warn_once("opened", error)
+
+
+def _reduced(payload: Any, library: Any) -> Any:
+    """Return what numba pickles of compiled code, with the environments that the code still uses.
+
+    Most functions have lost the use of theirs when they were inlined, and to read an environment
+    imports the module of its function.
+    """
+    text = str(library._final_module)
+    *parts, environments = payload
+    used = tuple(env for env in environments if text.count(env.env_name) > 1)
+    return *parts, used
 
 
 def _symbols(library: Any) -> list[str]:

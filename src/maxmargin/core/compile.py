@@ -26,10 +26,8 @@ STARTED = time.time()
 CHOOSERS: dict[Callable[..., Any], Callable[..., Any]] = {}
 OPTIONS: dict[Callable[..., Any], dict[str, Any]] = {}
 
-# Our functions are never called from C: compiling no wrapper for C saves time.
-_SHARED = {"error_model": "numpy", "no_cfunc_wrapper": True}
 # _nrt: it counts references also where the entry that calls it does not (see core/erase/native.py).
-_OPTIONS = {"nogil": True, "_nrt": True, **_SHARED}
+_OPTIONS = {"nogil": True, "_nrt": True, "error_model": "numpy"}
 # Not fastmath=True: that also promises that there are no NaN and no infinities, so the compiler may
 # remove tests for them.
 _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -141,12 +139,21 @@ class Kernel:
 
     @functools.cached_property
     def _dispatcher(self) -> Any:
+        """What Python calls."""
         return _jit(self.py_func, self.fastmath)
+
+    @functools.cached_property
+    def _callee(self) -> Any:
+        """What compiled code calls; it is part of its callers, in the cache too."""
+        numba = load_compiler()
+        from maxmargin.core.callee import CALLEE
+
+        return numba.njit(**_options(self.fastmath), **CALLEE)(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:
         """The type by which compiled code knows the function."""
-        return self._dispatcher._numba_type_
+        return self._callee._numba_type_
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._SHOWN:
@@ -219,7 +226,9 @@ def jitable(function: F, **options: Any) -> F:
     def register() -> None:
         from numba.extending import register_jitable
 
-        register_jitable(**_SHARED, **options)(function)
+        from maxmargin.core.callee import CALLEE
+
+        register_jitable(error_model="numpy", **CALLEE, **options)(function)
 
     OPTIONS[function] = options
     when_compiling(register)
@@ -250,7 +259,9 @@ def overloads(function: Callable[..., Any]) -> Callable[[F], F]:
         def register() -> None:
             from numba.extending import overload
 
-            overload(function, jit_options=dict(_SHARED))(choose)
+            from maxmargin.core.callee import CALLEE
+
+            overload(function, jit_options={"error_model": "numpy", **CALLEE})(choose)
 
         CHOOSERS[function] = choose
         when_compiling(register)
@@ -291,11 +302,15 @@ def _jit(function: Any, fastmath: bool = False) -> Any:
     numba = load_compiler()
     from maxmargin.core.cache import attach_cache
 
-    options = _OPTIONS | ({"fastmath": _FASTMATH} if fastmath else {})
-    dispatcher = numba.njit(**options)(function)
+    # Our functions are never called from C: compiling no wrapper for C saves time.
+    dispatcher = numba.njit(no_cfunc_wrapper=True, **_options(fastmath))(function)
     if numba.extending.is_jitted(dispatcher):  # a plain function under NUMBA_DISABLE_JIT
         attach_cache(dispatcher, f"fastmath={fastmath}")
     return dispatcher
+
+
+def _options(fastmath: bool) -> dict[str, Any]:
+    return _OPTIONS | ({"fastmath": _FASTMATH} if fastmath else {})
 
 
 def _check_is_function(function: Any) -> None:

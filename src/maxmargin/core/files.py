@@ -23,7 +23,13 @@ __all__ = [
 
 _PACKAGE = Path(__file__).resolve().parents[__name__.count(".") - 1]
 #: Files that decide how anything is compiled; they belong to all compiled code.
-_MACHINERY = ("core/cache.py", "core/compile.py", "core/dispatch.py", "core/erase/*.py")
+_MACHINERY = (
+    "core/cache.py",
+    "core/callee.py",
+    "core/compile.py",
+    "core/dispatch.py",
+    "core/erase/*.py",
+)
 #: Packages that numba compiles in its own way; their versions are noted.
 _EXTERNAL = frozenset(sys.stdlib_module_names) | {"llvmlite", "numba", "numpy"}
 

@@ -199,6 +199,7 @@ class Problem:
         self._workers = Workers(self.n_jobs)
         self._known: dict[str, Any] = {}
         self._boundary: Any = None
+        self._passes: dict[Callable, Callable] = {}
 
     def with_lam(self, lam: float) -> Problem:
         """Return the same problem with another `lam` (the data are shared)."""
@@ -209,8 +210,8 @@ class Problem:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without what belongs to this process: desks, threads and `watch`."""
-        own = {"_calls": self.n_oracle_calls, "_desks": [], "watch": None, "_boundary": None}
-        return {**self.__dict__, **own}
+        own = {"_calls": self.n_oracle_calls, "_desks": [], "watch": None}
+        return {**self.__dict__, **own, "_boundary": None, "_passes": {}}
 
     def _measure(self) -> Precision:
         data, cost, surrogate, _, weight = self.view
@@ -279,7 +280,11 @@ class Problem:
             from maxmargin.core.erase import Boundary
 
             self._boundary = Boundary(self)
-        return self._boundary.bind(function)
+        # A pass refers to the boundary, so it is kept here and not there. A cycle of references
+        # would keep the data in memory after the problem has gone, until Python looks for cycles.
+        if function not in self._passes:
+            self._passes[function] = self._boundary.bind(function)
+        return self._passes[function]
 
     def remember(self, function: Callable) -> Any:
         """Return function(data), computed once; functions are told apart by their names."""

@@ -21,7 +21,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from inspect import isbuiltin, isclass, isfunction, ismethod
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from maxmargin.core.files import (
     machinery,
     short_name,
 )
+from maxmargin.core.names import closed_over, names_in, read_globals
 
 __all__ = ["Compiled", "Sources", "UntraceableError", "sources"]
 
@@ -110,23 +111,17 @@ class _Walk:
             self.value(f"{label}({name})", value, (), is_compiled)
         for k, value in enumerate(function.__defaults__ or ()):
             self.value(f"{label}({k})", value, (), is_compiled)
-        names = _names(code)
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                value = cell.cell_contents
-            except ValueError:  # not bound yet
-                continue
+        names = names_in(code)
+        for name, value in closed_over(function).items():
             self.value(f"{label}:<{name}>", value, names, is_compiled)
-        known = function.__globals__
-        if known is not vars(sys.modules.get(function.__module__, enum)):
+        if function.__globals__ is not vars(sys.modules.get(function.__module__, enum)):
             # Its text was made as this process ran, and is in no file. It may be kept with the
             # function; its code is not the same in all versions of Python.
             constants = [c for c in code.co_consts if not hasattr(c, "co_code")]
             text = getattr(function, "text", None) or repr((code.co_code, constants))
             self.note(f"{label}:<code>", hashlib.sha256(text.encode()).hexdigest())
-        for name in names:
-            if name in known and not name.startswith("__"):
-                self.value(f"{function.__module__}.{name}", known[name], names, is_compiled)
+        for name, value in read_globals(function).items():
+            self.value(f"{function.__module__}.{name}", value, names, is_compiled)
 
     def note(self, where: str, fact: str) -> None:
         """Note a fact; if it has changed since, code may have been compiled with either."""
@@ -264,7 +259,7 @@ class _Walk:
 
     def file(self, file: str, module: str) -> None:
         """Add a file; of a package that is not ours, all its loaded modules as well."""
-        path = os.path.realpath(file)
+        path = _real_path(file)
         if path in self.found.files:
             return
         self.found.files.add(path)
@@ -302,13 +297,8 @@ class Compiled:
 
 
 @functools.cache
-def _names(code: CodeType) -> tuple[str, ...]:
-    """Return the names that code mentions, with those of functions within it."""
-    names = dict.fromkeys(code.co_names)
-    for item in code.co_consts:
-        if isinstance(item, CodeType):
-            names.update(dict.fromkeys(_names(item)))
-    return tuple(names)
+def _real_path(file: str) -> str:
+    return os.path.realpath(file)
 
 
 def _label(value: Any) -> str:

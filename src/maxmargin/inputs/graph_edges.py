@@ -34,7 +34,7 @@ def read_edges(graphs: list[Graph], sizes: np.ndarray) -> tuple[np.ndarray, np.n
     edges, at = np.concatenate(found), offsets_of([len(each) for each in found])
     graph_of = np.repeat(np.arange(len(found)), np.diff(at))
     size = sizes[graph_of]
-    is_bad: np.ndarray = np.any((edges < 0) | (edges >= size[:, None]), axis=1)
+    is_bad = np.any((edges < 0) | (edges >= size[:, None]), axis=1)
     is_loop = edges[:, 0] == edges[:, 1]
     if (is_bad | is_loop).any():
         e = int(np.argmax(is_bad | is_loop))

@@ -8,13 +8,15 @@ numba's runtime (allocation, reshaping, products of matrices) are known by their
 whom has imported numba: each becomes a jump through a table, `mm_helpers`, that the loader fills.
 
 Private parts of numba and llvmlite: `library._get_module_for_linking`, `fndesc.llvm_func_name`,
-`codegen()._tm_features`, `library.has_dynamic_globals` and `rtsys.library`.
+`codegen()._tm_features`, `library.has_dynamic_globals`, `rtsys.library` and
+`CPUCallConv.build_excinfo_struct`.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,10 +24,11 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+from numba.core.callconv import CPUCallConv
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
-__all__ = ["BuildError", "write_library"]
+__all__ = ["BuildError", "leave_out_folders", "write_library"]
 
 _HELPERS = ("NRT_", "numba_")
 
@@ -63,7 +66,43 @@ def write_library(path: Path, codes: Mapping[str, Any], compiler: str = "cc") ->
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"{compiler} could not link the library:\n{done.stderr[-4000:]}")
+    _check_folders(path)
     return helpers
+
+
+def leave_out_folders() -> None:
+    """Let exceptions of what is compiled from now on name files without this machine's folders."""
+    whole = CPUCallConv.build_excinfo_struct
+    if getattr(whole, "leaves_out_folders", False):
+        return
+
+    def build_excinfo_struct(self: Any, *given: Any) -> Any:
+        kind, arguments, place = whole(self, *given)
+        return kind, arguments, place and (place[0], _below_a_folder(place[1]), *place[2:])
+
+    build_excinfo_struct.leaves_out_folders = True  # type: ignore[attr-defined]
+    CPUCallConv.build_excinfo_struct = build_excinfo_struct
+
+
+def _below_a_folder(file: str) -> str:
+    """Return a file as it is called below the folder it is imported from: maxmargin/core/x.py."""
+    path = Path(os.path.abspath(file))
+    folders = [Path(os.path.abspath(folder)) for folder in sys.path]
+    found = [folder for folder in folders if path.is_relative_to(folder)]
+    return (
+        path.relative_to(max(found, key=lambda each: len(each.parts))).as_posix()
+        if found
+        else path.name
+    )
+
+
+def _check_folders(path: Path) -> None:
+    """Refuse a library that names a folder of this machine."""
+    content = path.read_bytes()
+    package = str(Path(__file__).resolve().parents[__name__.count(".")])
+    for folder in {package, sys.prefix, tempfile.gettempdir()}:
+        if os.fsencode(folder + os.sep) in content:
+            raise BuildError(f"{path.name} names {folder}, a folder of this machine.")
 
 
 def _linked(codes: Mapping[str, Any]) -> Any:

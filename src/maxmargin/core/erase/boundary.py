@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -51,9 +52,9 @@ class Boundary:
         self._maker = _Maker(priced)
         # Searches ask for the rooms of oracles through these two.
         front = SimpleNamespace(data=self._maker, cost=self._maker)
-        self._front = SimpleNamespace(
-            view=front, sizes=problem.sizes, empty_outputs=problem.empty_outputs
-        )
+        # They get no method of the problem, which refers to this boundary: see `Problem.bind`.
+        empty_outputs = partial(np.zeros, dtype=problem.truths.dtype)
+        self._front = SimpleNamespace(view=front, sizes=problem.sizes, empty_outputs=empty_outputs)
         self._seen = Packed(view._replace(data=priced.data, cost=priced.cost, search=()))
         self._searched = Packed(view.search)
         self._table = np.zeros(len(ENTRIES), dtype=np.int64)
@@ -61,20 +62,17 @@ class Boundary:
         self._view = self._flat(self._seen.value._replace(search=searched))
         self._desks: dict[int, Any] = {}
         self._kept: list[Any] = []
-        self._bound: dict[Callable, Callable] = {}
         self._lock = threading.Lock()
         self._desk_class = type(desk)
         self._twin(desk)
 
     def bind(self, function: Callable) -> Callable:
         """Return a pass that is given this problem's own view and desks, and sees them erased."""
-        if function not in self._bound:
-            used = used_entries(function)
-            if find in used:
-                used |= self._put_find()
-            self._priced.put(used)
-            self._bound[function] = Pass(function, self._stand_in, self._priced.raised)
-        return self._bound[function]
+        used = used_entries(function)
+        if find in used:
+            used |= self._put_find()
+        self._priced.put(used)
+        return Pass(function, self._stand_in, self._priced.raised)
 
     def _put_find(self) -> frozenset[Callable]:
         """Put the search into its table; return the functions that it calls."""

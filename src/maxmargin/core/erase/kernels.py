@@ -20,8 +20,11 @@ _is_collecting = False
 
 def collect_kernels() -> None:
     """From now on, compile every kernel that Python calls as an entry: a library is being built."""
+    from maxmargin.core.ahead.emit import leave_out_folders
+
     global _is_collecting
     _is_collecting = library().is_open = True
+    leave_out_folders()
 
 
 def kernel_caller(kernel: Any, otherwise: Callable[[], Callable]) -> Callable | None:

@@ -10,9 +10,13 @@ import numpy as np
 
 from maxmargin.core.contract import (
     add_difference,
+    add_few,
+    add_listed,
+    add_parts,
     can_require,
     capabilities,
     difference_potentials,
+    few_scores,
     find,
     has,
     k_best_room,
@@ -23,6 +27,7 @@ from maxmargin.core.contract import (
     output_cost,
     output_parts,
     output_sizes,
+    potentials,
     profile,
     profile_output,
     profile_room,
@@ -34,9 +39,16 @@ from maxmargin.core.contract import (
 from maxmargin.core.dispatch import implementation
 from maxmargin.core.erase.anything import AnyCost, AnyData
 from maxmargin.core.erase.callbacks import Callbacks
-from maxmargin.core.erase.entries import ENTRIES, OracleEntry
+from maxmargin.core.erase.entries import ENTRIES, OracleEntry, is_ours
 from maxmargin.core.erase.uses import used_functions
-from maxmargin.core.erase.words import Handle, Packed, pack, why_not_packable, words_at
+from maxmargin.core.erase.words import (
+    Handle,
+    Packed,
+    pack,
+    why_not_packable,
+    without_features,
+    words_at,
+)
 
 __all__ = ["Priced", "entries_of", "why_not_erased"]
 
@@ -52,6 +64,11 @@ _INSTEAD: dict[Callable, tuple[Callable, ...]] = {
 _DEFAULTED = (margin_error, add_difference, difference_potentials)
 #: Capabilities by value: where they are missing, these functions cannot be called.
 _NEEDED = dict.fromkeys((profile, profile_up_to, profile_output), "profile")
+#: These read the features of examples. What else our structures implement sees potentials, so its
+#: code is the same for all features.
+_SEEING = frozenset(
+    {potentials, add_difference, difference_potentials, add_parts, few_scores, add_few, add_listed}
+)
 #: What may be an object whose functions compiled code calls back.
 CALLED_BACK = ("data", "cost", "free")
 #: These functions of the contract have no entry. A search that calls them runs as Python.
@@ -158,14 +175,23 @@ class Priced:
 
     def _known(self, function: Callable) -> dict[str, Any]:
         """Return the types of a function's arguments by name."""
+        known = self.types
+        if not self._sees_features(function):
+            known = known | {"data": without_features(known["data"])}
         if "own" not in ENTRIES[function].arguments:
-            return self.types
+            return known
         is_profile = function in (profile, profile_up_to, profile_output)
         make = profile_room if is_profile else k_best_room
         if make not in self.own:
             room = make(*self.raw) if is_profile else make(*self.raw, 1)
             self.own[make] = pack("room", room).kind.inner
-        return {**self.types, "own": self.own[make]}
+        return known | {"own": self.own[make]}
+
+    def _sees_features(self, function: Callable) -> bool:
+        """Tell whether the code of a function may read features; others' code always may."""
+        given = self._given(function)
+        chosen = implementation(function, *map(type, given)) or function
+        return function in _SEEING or not all(map(is_ours, (chosen, *map(type, given))))
 
 
 def _are_tuples(*parts: Any) -> bool:

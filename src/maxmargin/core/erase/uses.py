@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
-from types import CodeType
 from typing import Any
 
 from maxmargin.core.dispatch import implementation
 from maxmargin.core.erase.entries import ENTRIES
+from maxmargin.core.names import closed_over, names_in, read_globals
 
 #: Packages whose functions call none of ours.
 _FOREIGN = ("numpy", "numba", "scipy")
@@ -59,27 +60,16 @@ def _named(function: Callable) -> Iterator[Any]:
     plain = getattr(function, "py_func", function)
     if not inspect.isfunction(plain):
         return
-    known = dict(plain.__globals__)
-    if plain.__closure__:
-        for name, cell in zip(plain.__code__.co_freevars, plain.__closure__, strict=True):
-            known[name] = cell.cell_contents
-    names = list(_names(plain.__code__))
-    modules = [known[name] for name in names if inspect.ismodule(known.get(name))]
-    for name in names:
-        for value in (known.get(name), *(getattr(module, name, None) for module in modules)):
-            if hasattr(value, "implementations") or _is_followed(value):
-                yield value
+    known = [*read_globals(plain).values(), *closed_over(plain).values()]
+    modules = [value for value in known if inspect.ismodule(value)]
+    for name, module in itertools.product(names_in(plain.__code__), modules):
+        known += [getattr(module, name)] if hasattr(module, name) else []
+    for value in known:
+        if hasattr(value, "implementations") or _is_followed(value):
+            yield value
 
 
 def _is_followed(value: Any) -> bool:
     """Tell whether a value is a function that may call generic functions."""
     plain = getattr(value, "py_func", value)
     return inspect.isfunction(plain) and plain.__module__.partition(".")[0] not in _FOREIGN
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    yield from code.co_freevars
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)

@@ -12,7 +12,16 @@ from numba import types
 
 from maxmargin.core.erase.native import Address, is_packable
 
-__all__ = ["Handle", "Lately", "Packed", "flatten", "pack", "why_not_packable", "words_at"]
+__all__ = [
+    "Handle",
+    "Lately",
+    "Packed",
+    "flatten",
+    "pack",
+    "why_not_packable",
+    "without_features",
+    "words_at",
+]
 
 _DOUBLE, _QUAD = struct.Struct("d"), struct.Struct("q")
 
@@ -87,6 +96,9 @@ def words_at(words: np.ndarray) -> int:
 class Packed:
     """A packed value. Its address holds, and what it points to is there, while this object lives.
 
+    A field called `features` that is a tuple is behind an address of its own. So there is one word
+    in its place, whatever its type is, and an entry that reads no features need not know it.
+
     Attributes
     ----------
     value : the value
@@ -94,13 +106,35 @@ class Packed:
     kind : numba type of the address
     """
 
+    address: int
+    kind: Any
+
     def __init__(self, value: Any) -> None:
         words: list[int] = []
+        self.value, inner = value, numba.typeof(value)
+        if isinstance(getattr(value, "features", None), tuple):
+            self._features = Packed(value.features)
+            value = value._replace(features=self._features.address)
+            inner = with_features(inner, self._features.kind)
         flatten(value, words)
-        self.value = value
         self._words = np.array(words or [0], dtype=np.int64)
         self.address = words_at(self._words)
-        self.kind = Address(numba.typeof(value))
+        self.kind = Address(inner)
+
+
+def with_features(kind: Any, features: Any) -> Any:
+    """Return the type of a NamedTuple with another type in the place of its field `features`."""
+    pairs = zip(kind.fields, kind.types, strict=True)
+    items = [features if name == "features" else item for name, item in pairs]
+    return types.BaseTuple.from_types(items, kind.instance_class)
+
+
+def without_features(kind: Any) -> Any:
+    """Return the type of packed data for code that reads no features: a word is in their place."""
+    is_apart = "features" in getattr(kind, "fields", ()) and any(
+        isinstance(item, Address) for item in kind.types
+    )
+    return with_features(kind, types.int64) if is_apart else kind
 
 
 class Handle:

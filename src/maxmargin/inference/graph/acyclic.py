@@ -33,16 +33,16 @@ class AcyclicOrder(NamedTuple):
 
     Attributes
     ----------
-    order : int32 array of shape (F,)
+    order : int64 array of shape (F,)
         All factors; the one that leads to the root comes first.
-    up : int32 array of shape (F,)
+    up : int64 array of shape (F,)
         The slot of each factor, by its number, whose node leads to the root.
     roots : int32 array
         One node per component.
     """
 
-    order: npt.NDArray[np.int32]
-    up: npt.NDArray[np.int32]
+    order: npt.NDArray[np.int64]
+    up: npt.NDArray[np.int64]
     roots: npt.NDArray[np.int32]
 
 
@@ -62,7 +62,8 @@ def find_acyclic(shape: Shape) -> AcyclicOrder | None:
     n_nodes, n_factors, n_slots = len(shape.n_labels), len(shape.kinds), len(shape.members)
     if n_slots > 0 and n_slots >= n_nodes + n_factors:
         return None
-    order, up = np.empty((2, n_factors), dtype=np.int32)
+    # The type that other callers of factor_message have: it is compiled once for all.
+    order, up = np.empty((2, n_factors), dtype=np.int64)
     roots, queue = np.empty((2, n_nodes), dtype=np.int32)
     n_roots = _visit(shape, order, up, roots, queue)
     return AcyclicOrder(order, up, roots[:n_roots]) if n_roots >= 0 else None

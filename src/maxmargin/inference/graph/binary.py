@@ -75,7 +75,7 @@ def as_binary(graph: FactorGraph) -> Binary | None:
     shape = graph.shape
     if (shape.n_labels > 2).any() or (np.diff(shape.member_at) > 2).any():
         return None
-    dense = dense_graph(graph, np.inf)
+    dense = dense_graph(graph)
     unary, ends, tables = _with_two_labels(dense)
     fixed = _propagate(unary, ends, tables)
     if fixed is None:

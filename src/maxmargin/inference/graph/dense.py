@@ -1,86 +1,92 @@
-"""Factors of all kinds as dense tables, for methods that need tables."""
+"""Factors as tables of their own, for methods that need every entry of a factor."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
 from maxmargin.inference.graph.factors.switch import factor_value
 from maxmargin.inference.graph.model import FactorGraph
-from maxmargin.inference.graph.shape import DENSE
+from maxmargin.inference.graph.projection import cell_starts
+from maxmargin.inference.graph.shape import DENSE, Shape
 
 __all__ = ["dense_graph", "own_tables", "table_sizes"]
 
 
-def table_sizes(graph: FactorGraph) -> np.ndarray:
-    """Return how many cells a table of each factor has, as floats."""
-    shape = graph.shape
-    if len(shape.kinds) == 0:
-        return np.zeros(0)
-    with np.errstate(over="ignore"):
-        sizes: np.ndarray = np.multiply.reduceat(
-            shape.n_labels[shape.members].astype(np.float64), shape.member_at[:-1]
-        )
-    return sizes
+def dense_graph(graph: FactorGraph, most_cells: float = np.inf) -> FactorGraph:
+    """Return the graph with the same factors, all of them dense tables.
 
-
-def dense_graph(graph: FactorGraph) -> FactorGraph:
-    """Return the graph with a table for each factor; the graph itself if it has nothing else.
-
-    The caller has seen that the tables are not too large.
+    Parameters
+    ----------
+    graph : FactorGraph
+        Returned as it is if it has nothing but tables.
+    most_cells : float
+        A rule whose table would have more is refused; inf, the default, is for callers that have
+        seen the sizes.
 
     Examples
     --------
     >>> from maxmargin.inference import FactorGraph
     >>> from maxmargin.inference.graph.dense import dense_graph
     >>> from maxmargin.inference.graph.factors import ExactlyOne
-    >>> dense_graph(FactorGraph([[0, 0], [0, 0]], factors=[ExactlyOne((0, 1))])).tables
+    >>> dense_graph(FactorGraph([[0.0, 1.0]] * 2, factors=[ExactlyOne((0, 1))])).tables
     array([-inf,   0.,   0., -inf])
     """
-    if (graph.shape.kinds == DENSE).all():
-        return graph
     shape = graph.shape
     rules = np.flatnonzero(shape.kinds != DENSE)
-    ends = len(graph.tables) + np.cumsum(table_sizes(graph)[rules].astype(np.int64))
-    table_at, kinds = shape.table_at.copy(), shape.kinds.copy()
-    table_at[rules] = np.concatenate([[len(graph.tables)], ends[:-1]])
-    kinds[rules] = DENSE
-    tables = np.concatenate([graph.tables, np.empty(ends[-1] - len(graph.tables))])
+    if len(rules) == 0:
+        return graph
+    n_cells = table_sizes(shape)
+    if n_cells[rules].max() > most_cells:
+        f = int(rules[np.argmax(n_cells[rules])])
+        raise ValueError(
+            f"factor {f} joins {shape.member_at[f + 1] - shape.member_at[f]} nodes and has "
+            f"{n_cells[f]:.3g} entries as a table; this method writes them out and takes at most "
+            f"{most_cells}. Message passing and programmes take the factor as it is."
+        )
+    cell_at = cell_starts(shape)
+    lengths = np.diff(cell_at)[rules]
+    starts = len(graph.tables) + np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    tables = np.concatenate([graph.tables, np.empty(int(lengths.sum()))])
     labels = np.zeros(graph.n_nodes, dtype=np.int32)
-    for f in rules.tolist():
-        _fill(shape, graph.tables, f, labels, tables[table_at[f] :])
+    for number, start, length in zip(rules.tolist(), starts, lengths, strict=True):
+        _fill(shape, graph.tables, number, labels, tables[start : start + length])
+    table_at, kinds = shape.table_at.copy(), shape.kinds.copy()
+    table_at[rules], kinds[rules] = starts, DENSE
     return FactorGraph.of_arrays(
         shape._replace(table_at=table_at, kinds=kinds), graph.unary, tables
     )
 
 
+def table_sizes(shape: Shape) -> npt.NDArray[np.float64]:
+    """Return how many cells a table of each factor has: floats, which do not overflow."""
+    if len(shape.kinds) == 0:
+        return np.zeros(0)
+    sizes = shape.n_labels[shape.members].astype(np.float64)
+    with np.errstate(over="ignore"):
+        found: npt.NDArray[np.float64] = np.multiply.reduceat(sizes, shape.member_at[:-1])
+    return found
+
+
 def own_tables(graph: FactorGraph) -> FactorGraph:
     """Return a graph of dense tables in which no two factors share one."""
-    sizes = table_sizes(graph).astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
+    starts = cell_starts(graph.shape)
     at = graph.shape.table_at
-    if len(np.unique(at)) == len(at) and starts[-1] == len(graph.tables):
+    if starts[-1] == len(graph.tables) and len(np.unique(at)) == len(at):
         return graph
-    owner = np.repeat(np.arange(len(sizes)), sizes)
+    owner = np.repeat(np.arange(len(at)), np.diff(starts))
     tables = graph.tables[at[owner] + np.arange(starts[-1]) - starts[owner]]
     return FactorGraph.of_arrays(graph.shape._replace(table_at=starts[:-1]), graph.unary, tables)
 
 
 @kernel
 def _fill(shape, tables, factor, labels, out):
-    """Fill out with the values of a factor, in C order; labels are scratch."""
-    first, last = shape.member_at[factor], shape.member_at[factor + 1]
-    n_cells = 1
-    for s in range(first, last):
-        n_cells *= shape.n_labels[shape.members[s]]
-        labels[shape.members[s]] = 0
-    for cell in range(n_cells):
+    """Fill out with the values of a factor; labels is scratch for all nodes."""
+    for cell in range(out.shape[0]):
+        rest = cell
+        for s in range(shape.member_at[factor + 1] - 1, shape.member_at[factor] - 1, -1):
+            size = shape.message_at[s + 1] - shape.message_at[s]
+            labels[shape.members[s]] = rest % size
+            rest //= size
         out[cell] = factor_value(shape, tables, factor, labels)
-        s = last - 1
-        while s >= first:
-            v = shape.members[s]
-            labels[v] += 1
-            if labels[v] < shape.n_labels[v]:
-                break
-            labels[v] = 0
-            s -= 1

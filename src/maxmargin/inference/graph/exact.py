@@ -67,7 +67,7 @@ def junction(graph: FactorGraph, options: Options) -> GraphAnswer:
 
 def by_tree(graph: FactorGraph, tree: JunctionTree) -> GraphAnswer:
     """Solve a graph by bucket elimination in a tree that was found before."""
-    dense = dense_graph(graph, np.inf)
+    dense = dense_graph(graph)
     labels = np.empty(graph.n_nodes, dtype=np.int32)
     room = junction_room(dense.shape, tree)
     score = best_junction(dense.shape, dense.unary, dense.tables, tree, room, labels)

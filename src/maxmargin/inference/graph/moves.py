@@ -82,8 +82,8 @@ def pair_factors(
         nodes = shape.members[shape.member_at[f] : shape.member_at[f + 1]].tolist()
         name = KINDS[int(shape.kinds[f])].__name__.rpartition(".")[2]
         raise ValueError(
-            f"{what} need tables of at most two nodes; factor {f} is of kind {name!r} and joins "
-            f"the nodes {nodes}. Methods that take it: 'srmp', 'local', 'ilp'."
+            f"factor {f} is of kind {name!r} and joins the nodes {nodes}; {what} can use tables "
+            "of at most two nodes only. Methods that take it: 'srmp', 'local', 'ilp'."
         )
     pairs = np.flatnonzero(orders == 2).astype(np.int32)
     first = shape.member_at[pairs]

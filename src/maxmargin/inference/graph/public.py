@@ -14,7 +14,7 @@ from maxmargin.inference._checks import check_count, check_temperature
 from maxmargin.inference.answer import CostProfile
 from maxmargin.inference.graph.acyclic import acyclic_max_marginals, acyclic_room, find_acyclic
 from maxmargin.inference.graph.answer import GraphAnswer, Options
-from maxmargin.inference.graph.auto import auto
+from maxmargin.inference.graph.auto import auto, is_worth_ordering
 from maxmargin.inference.graph.binary import cut, roof
 from maxmargin.inference.graph.dense import dense_graph, own_tables, table_sizes
 from maxmargin.inference.graph.exact import acyclic, forest, junction, known_forest
@@ -178,9 +178,9 @@ def k_best_graph(
             shape, graph.unary, graph.tables, order, k, kbest_room(shape, k), labels, scores
         )
         return _listed(labels, scores, count, "forest")
-    tree = find_junction_tree(shape, most_cells)
+    tree = find_junction_tree(shape, most_cells) if is_worth_ordering(shape) else None
     if tree is not None and kbest_cells(tree, k) <= most_cells:
-        dense = dense_graph(graph, np.inf)
+        dense = dense_graph(graph)
         room = kbest_junction_room(shape, tree, k)
         count = best_k_junction(
             dense.shape, dense.unary, dense.tables, tree, k, room, labels, scores
@@ -255,7 +255,7 @@ def graph_marginals(
     order = known_forest(graph.shape)
     if order is None:
         tree = junction_tree(graph.shape, most_cells)  # refused before any table is made
-    dense = own_tables(dense_graph(graph, np.inf))
+    dense = own_tables(dense_graph(graph))
     shape, unary, tables = dense.shape, dense.unary, dense.tables
     node, factor = np.zeros(len(unary)), np.zeros(len(tables))
     if order is not None:
@@ -309,7 +309,7 @@ def graph_max_marginals(
         acyclic_max_marginals(shape, unary, tables, loose, acyclic_room(shape), result)
     else:
         tree = junction_tree(shape, most_cells)
-        dense = dense_graph(graph, np.inf)
+        dense = dense_graph(graph)
         room = junction_room(shape, tree, 2)
         junction_max_marginals(dense.shape, dense.unary, dense.tables, tree, room, result)
     return np.split(result, shape.unary_at[1:-1]) if graph.n_nodes else []

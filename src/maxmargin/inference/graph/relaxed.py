@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.inference.graph.answer import GraphAnswer, Options
-from maxmargin.inference.graph.dense import dense_graph, table_sizes
+from maxmargin.inference.graph.dense import dense_graph
 from maxmargin.inference.graph.loopy import loopy
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.passing import DEFAULT, answer, deadline, is_proved, stride_of
-from maxmargin.inference.graph.shape import DENSE
 from maxmargin.inference.graph.smoothed import FALL, FIRST, smoothed, smoothed_room
 from maxmargin.inference.graph.srmp import srmp, srmp_room
 
@@ -87,7 +86,7 @@ def relaxed_point(graph: FactorGraph, options: Options = DEFAULT) -> RelaxedPoin
     >>> point.nodes.round(6).tolist(), round(point.value, 6), point.score
     ([0.5, 0.5, 0.5, 0.5, 0.5, 0.5], 3.0, 2.0)
     """
-    return _point(_written_out(graph), options)
+    return _point(dense_graph(graph, MOST_CELLS), options)
 
 
 def by_smoothed(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
@@ -105,7 +104,7 @@ def by_smoothed(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
     >>> found.score, round(found.bound, 6), found.is_exact
     (2.0, 3.0, False)
     """
-    point = _point(_written_out(graph), options)
+    point = _point(dense_graph(graph, MOST_CELLS), options)
     return answer(
         "smoothed", point.labels, point.score, point.bound, options.tol, point.n_iterations
     )
@@ -205,20 +204,6 @@ def _point(graph: FactorGraph, options: Options) -> RelaxedPoint:
         bool(is_integral),
         int(n_done),
     )
-
-
-def _written_out(graph: FactorGraph) -> FactorGraph:
-    """Return the graph with rules as tables; refuse those that would be too large."""
-    sizes = table_sizes(graph)
-    large = np.flatnonzero((graph.shape.kinds != DENSE) & (sizes > MOST_CELLS))
-    if len(large):
-        f = int(large[0])
-        raise ValueError(
-            f"factor {f} joins {graph.shape.member_at[f + 1] - graph.shape.member_at[f]} nodes and "
-            f"has {sizes[f]:.3g} entries as a table; smoothed ascent writes rules out and takes at "
-            f"most {MOST_CELLS}. SRMP and integer programmes take the factor as it is."
-        )
-    return dense_graph(graph)
 
 
 def _rounded(

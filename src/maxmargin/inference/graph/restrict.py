@@ -31,7 +31,7 @@ def restrict(
     >>> rest, nodes, rest.unary
     (FactorGraph(2 nodes, 1 factors), array([1, 2]), array([3., 3., 0., 0.]))
     """
-    dense = dense_graph(graph, np.inf)
+    dense = dense_graph(graph)
     shape = dense.shape
     nodes = np.flatnonzero(~held)
     number = np.cumsum(~held) - 1

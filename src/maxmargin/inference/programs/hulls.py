@@ -38,7 +38,7 @@ __all__ = ["Hulls", "hulls"]
 Ints = npt.NDArray[np.int64]
 
 #: The most cells of all tables, that is, columns of a programme.
-MOST_COLUMNS = 50_000_000
+MOST_COLUMNS = 10_000_000
 
 
 class Hulls(NamedTuple):

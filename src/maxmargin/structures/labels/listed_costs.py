@@ -28,8 +28,11 @@ def _list_costs(cost, data, i, room):
         truth = data.labels[i, j]
         prices[j] = cost.scale[i] * cost.price[j, truth] if truth >= 0 else 0.0
     all_costs(prices, data.labels[i], room.costs)
+    # A loop: to add to all of an array at once allocates in compiled code, and takes seconds to
+    # compile.
     if cost.base[i] != 0.0:
-        room.costs[:] += cost.base[i]
+        for mask in range(room.costs.shape[0]):
+            room.costs[mask] += cost.base[i]
     for j in range(cost.shift.shape[0]):
         if data.labels[i, j] >= 0:
             room.augmented[j] += label_gains(cost, i, j, data.labels[i, j])[0]

@@ -22,6 +22,8 @@ __all__ = ["JunctionTree", "find_junction_tree", "junction_tree"]
 
 #: Kinds of sources.
 FACTOR, MESSAGE = 0, 1
+#: Graphs of more nodes are refused without counting all their cells.
+COUNTED = 2_000
 
 
 class JunctionTree(NamedTuple):
@@ -69,11 +71,12 @@ def junction_tree(shape: Shape, most_cells: float) -> JunctionTree:
     """
     tree = find_junction_tree(shape, most_cells)
     if tree is None:
-        n_cells, width = _size(shape)
+        n_cells, width, is_whole = _size(shape, most_cells)
         raise ValueError(
-            f"the junction tree needs tables of {n_cells:.3g} cells (the largest joins {width} "
-            f"nodes); at most {most_cells:.3g} are allowed. Methods that fit a graph of any size: "
-            "'srmp', and 'branch' on top of it. most_cells raises the limit."
+            f"the junction tree needs tables of {'' if is_whole else 'more than '}{n_cells:.3g} "
+            f"cells (the largest joins {width} nodes); at most {most_cells:.3g} "
+            "are allowed. Methods that fit a graph of any size: 'srmp', and 'branch' on top of it. "
+            "most_cells raises the limit."
         )
     return tree
 
@@ -98,7 +101,6 @@ class _Known:
     def __init__(self) -> None:
         self.tree: JunctionTree | None = None
         self.failed_at = -1.0
-        self.size: tuple[float, int] | None = None
 
 
 @per_shape
@@ -106,13 +108,15 @@ def _known_tree(shape: Shape) -> _Known:
     return _Known()
 
 
-def _size(shape: Shape) -> tuple[float, int]:
-    """Return the cells of the whole junction tree and the nodes of its largest table."""
-    known = _known_tree(shape)
-    if known.size is None:
-        whole = min_fill(shape)
-        known.size = whole.n_cells, 1 + max((len(s) for s in whole.separators), default=0)
-    return known.size
+def _size(shape: Shape, most_cells: float) -> tuple[float, int, bool]:
+    """Return the cells of a junction tree, the nodes of its largest table, whether these are all.
+
+    In a large graph the count ends early: to eliminate it all would take long, for a message.
+    """
+    limit = np.inf if len(shape.n_labels) <= COUNTED else 1e3 * most_cells
+    found = min_fill(shape, limit)
+    width = 1 + max((len(nodes) for nodes in found.separators), default=0)
+    return found.n_cells, width, found.is_whole
 
 
 def _laid_out(shape: Shape, elimination: Any) -> JunctionTree:

@@ -1,0 +1,81 @@
+"""Functions that only compiled code calls: they get no machine code of their own.
+
+numba optimises every function that it compiles and makes machine code of it, then links its module
+into each caller and optimises all of it again there. For a function that Python never calls, the
+first half is wasted; it was a quarter to a half of the time that compiling took. The compiler
+here leaves it out: a callee is typed, lowered and linked into its callers, and they are optimised
+whole.
+
+Private parts of numba: `JITCodeLibrary` and the steps of its `finalize`, `Compiler.compile_extra`
+with `state.library`. The option `pipeline_class` is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+__all__ = ["CALLEE"]
+
+
+class _Environments:
+    """numba's code generator, where the environment of a function gets a place of its own.
+
+    From its environment compiled code takes what an exception is made with. Its place is a variable
+    in the function's module, which is no machine code here; callers share a variable of that name.
+    """
+
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Make the variable, and put the environment there."""
+        module = llvm.parse_assembly(f'@"{name}" = common global i8* null')
+        module.triple, module.data_layout = llvm.get_process_triple(), self._codegen._data_layout
+        self._codegen._add_module(module)
+        self._codegen.set_env(name, env)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+
+class _CalleeLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of one function, to be linked into its callers."""
+
+    @property
+    def codegen(self) -> Any:
+        return _Environments(self._codegen)
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the callers."""
+
+    def _finalize_final_module(self) -> None:
+        """Check the module, and make no machine code of it."""
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0 for the function that Python would call; there is none."""
+        self._ensure_finalized()
+        if name.startswith("_ZN7cpython"):
+            return 0
+        raise RuntimeError(f"{self.name} is compiled for callers alone, and has no address.")
+
+
+class _CalleeCompiler(Compiler):  # type: ignore[misc]
+    """numba's compiler, with a library of ours to put the code into."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        codegen = self.state.targetctx.codegen()
+        self.state.library = _CalleeLibrary(codegen, func.__qualname__)
+        self.state.library.enable_object_caching()
+        return super().compile_extra(func)
+
+
+#: Options of numba for such a function.
+CALLEE = {"pipeline_class": _CalleeCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
