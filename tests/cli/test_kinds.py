@@ -21,8 +21,9 @@ from maxmargin.persistence import ESTIMATORS, estimator_class
 
 ROOT = Path(command_line.__file__).parent
 STARS = Path(__file__).parents[1] / "recipes" / "new" / "cli" / "kinds" / "stars.py"
-#: The demo is about one kind, and the first help shows one command as an example.
-EXAMPLES = {"commands/demo.py", "commands/demo_tables.py", "main.py"}
+#: The demo is about one kind, the first help shows one command as an example, and factor graphs, of
+#: which `infer` speaks, are another thing than the kind "graph".
+EXAMPLES = {"commands/demo.py", "commands/demo_tables.py", "commands/infer.py", "main.py"}
 
 
 @pytest.fixture

@@ -10,14 +10,23 @@ from maxmargin.cli.formats.base import Batch, Reader
 
 @dataclass(frozen=True)
 class NpzReader(Reader):
-    """Dense arrays; with `queries` a sequence is a query, and its rows are documents."""
+    """Dense arrays; with `queries` a sequence is a query, and its rows are documents.
+
+    With `graphs` a sample is a graph; its keys are those of `maxmargin.io.graphs.samples`.
+    """
 
     format = "npz"
     title = "npz"
     queries: bool = False
+    graphs: bool = False
 
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file; the estimator checks the number of features."""
+        if self.graphs:
+            from maxmargin.io.graphs.samples import read_graphs
+
+            graphs, labels = read_graphs(path)
+            return Batch(path, graphs, labels, True)
         from maxmargin.io.npz import read_npz_queries, stack
 
         X, y, names = read_npz_queries(path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from maxmargin.cli.kinds.base import Kind
 from maxmargin.cli.kinds.chain import Chain
+from maxmargin.cli.kinds.graph import Graph
 from maxmargin.cli.kinds.multiclass import Multiclass
 from maxmargin.cli.kinds.multilabel import Multilabel
 from maxmargin.cli.kinds.ranking import Ranking
@@ -27,6 +28,7 @@ __all__ = [
 #: A new kind is a line here.
 KINDS: dict[str, Kind] = {
     "chain": Chain(),
+    "graph": Graph(),
     "multiclass": Multiclass(),
     "multilabel": Multilabel(),
     "ranking": Ranking(),
