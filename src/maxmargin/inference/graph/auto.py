@@ -16,6 +16,7 @@ them: the answer is then the best labelling met, with the least bound.
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ from maxmargin.inference.graph.junction import JunctionTree, find_junction_tree
 from maxmargin.inference.graph.local import local_room, polish
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.passing import by_branch, by_srmp, n_cells
+from maxmargin.inference.graph.relaxed import by_loopy
 from maxmargin.inference.graph.restrict import restrict
 from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.shape import DENSE, Shape
@@ -68,6 +70,7 @@ class Clock:
 def auto(graph: FactorGraph, options: Options) -> GraphAnswer:
     """Solve a graph by the method that fits it; see this module."""
     clock = Clock(options.time_limit)
+    options = options._replace(callback=_best_heard(options.callback))
     if known_forest(graph.shape) is not None:
         return forest(graph, options)
     if find_acyclic(graph.shape) is not None:
@@ -84,6 +87,19 @@ def auto(graph: FactorGraph, options: Options) -> GraphAnswer:
     if found.is_exact or found.labels is None:
         return found
     return _finish_binary(graph, options, clock, found, found.labels, decided)
+
+
+def _best_heard(callback: Any) -> Any:
+    """Return a callback that is told the best of all stages so far; None for None."""
+    if callback is None:
+        return None
+    best = [np.inf, -np.inf]
+
+    def hear(iteration: int, bound: float, score: float) -> None:
+        best[:] = min(best[0], bound), max(best[1], score)
+        callback(iteration, *best)
+
+    return hear
 
 
 def is_worth_ordering(shape: Shape) -> bool:
@@ -118,6 +134,10 @@ def _finish_binary(
         better = by_tree(rest, tree)
     else:
         known = GraphAnswer(labels[nodes], score, found.bound - shift, False, "roof", 0)
+        hear = options.callback
+        if hear is not None:
+            hear(0, found.bound, found.score)
+            options = options._replace(callback=lambda i, b, s: hear(i, b + shift, s + shift))
         better = _search(rest, options, clock, known)
     whole = labels.copy()
     if better.labels is not None:
@@ -140,7 +160,9 @@ def _search(
         tree = find_junction_tree(shape, options.most_cells)
         if tree is not None:
             return by_tree(graph, tree)
-    found = _polished(graph, found, options)
+    # Of the quick methods this one has the best labellings where the relaxation is weak.
+    other = by_loopy(graph, options._replace(time_limit=clock.left, max_iter=None))
+    found = _polished(graph, _better(found, other, options), options)
     if n_cells(graph) <= MOST_WORK // options.most_nodes:
         # Half of the time, as the integer programme is to have some.
         left = None if clock.left is None else 0.5 * clock.left
@@ -164,11 +186,13 @@ def _better(known: GraphAnswer | None, found: GraphAnswer, options: Options) -> 
     """Return the better labelling of two answers, with the lower bound."""
     if known is None or found.is_exact:
         return found
-    first = found if found.score >= known.score else known
+    first = found if found.score > known.score else known
     bound = max(first.score, min(known.bound, found.bound))
-    # Without a labelling only a bound of -inf proves anything: inf <= tol * inf would be true.
-    is_close = bound - first.score <= options.tol * (1.0 + abs(first.score))
-    is_exact = bound == -np.inf or (first.labels is not None and is_close)
+    if first.score == -np.inf:
+        is_exact = bound == -np.inf
+    else:
+        is_exact = bound - first.score <= options.tol * (1.0 + abs(first.score))
+    # The method that is named is the one that ended the search, with its number of iterations.
     return GraphAnswer(first.labels, first.score, bound, is_exact, found.method, found.n_iterations)
 
 

@@ -124,7 +124,9 @@ def answer(
     n_iterations: int,
 ) -> GraphAnswer:
     """Return an answer; without labels if none that is feasible was found."""
-    is_exact = bound == -np.inf or bound - score <= tol * (1.0 + abs(bound))
+    # Without a bound, inf, nothing is exact: inf <= inf.
+    is_closed = bound < np.inf and bound - score <= tol * (1.0 + abs(bound))
+    is_exact = bound == -np.inf or is_closed
     found = labels if score > -np.inf else None
     return GraphAnswer(found, float(score), float(bound), bool(is_exact), method, int(n_iterations))
 

@@ -44,6 +44,7 @@ from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.partition import best_by_partition
 from maxmargin.inference.graph.passing import by_branch, by_srmp
 from maxmargin.inference.graph.primal import expansion, local
+from maxmargin.inference.graph.relaxed import by_loopy, by_smoothed
 from maxmargin.inference.graph.rounded import qp
 from maxmargin.inference.programs.methods import ilp, lp
 
@@ -67,6 +68,8 @@ METHODS: dict[str, Callable[[FactorGraph, Options], GraphAnswer]] = {
     "roof": roof,
     "srmp": by_srmp,
     "branch": by_branch,
+    "smoothed": by_smoothed,
+    "loopy": by_loopy,
     "local": local,
     "expansion": expansion,
     "qp": qp,
