@@ -36,6 +36,8 @@ TOPICS = (
     "ranking_defaults",
     "rounding",
     "graph_moves",
+    "graph_inference",
+    "graph_scenes",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -21,11 +21,12 @@ def page(monkeypatch):
 
 
 def test_the_page_is_that_of_the_results(page, monkeypatch, tmp_path):
-    for name, path in (("PAGE", page.PAGE), ("CHOOSING", page.CHOOSING)):
+    pages = (("PAGE", page.PAGE), ("CHOOSING", page.CHOOSING), ("GRAPHS", page.GRAPHS))
+    for name, path in pages:
         shutil.copy(path, tmp_path)
         monkeypatch.setattr(page, name, tmp_path / path.name)
     page.main()
-    for name in ("measured.md", "choosing.md"):
+    for name in ("measured.md", "choosing.md", "graph-inference.md"):
         written, kept = (tmp_path / name).read_text(), (ROOT / "docs" / name).read_text()
         assert written == kept, f"docs/{name} is old: python benchmarks/page.py"
 

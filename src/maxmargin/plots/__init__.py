@@ -12,6 +12,8 @@ are safe in servers and threads. Save a picture with ``ax.figure.savefig("name.p
 | `weights` | each label's weights as an image |
 | `label_plane` | how a search finds the most violating output of one example |
 | `label_plane_steps` | the same, query by query |
+| `labelled_graph` | labellings of a grid or graph side by side, wrong nodes marked |
+| `graph_bounds` | bound and score of solvers of factor graphs against iterations |
 | `demo_figure` | one page with convergence, transitions and weights |
 """
 
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 from maxmargin.plots._convergence import convergence, convergence_panels
 from maxmargin.plots._demo import demo_figure
+from maxmargin.plots._graphs import graph_bounds, labelled_graph
 from maxmargin.plots._label_plane import label_plane, label_plane_steps
 from maxmargin.plots._transitions import transitions
 from maxmargin.plots._weights import weights
@@ -27,8 +30,10 @@ __all__ = [
     "convergence",
     "convergence_panels",
     "demo_figure",
+    "graph_bounds",
     "label_plane",
     "label_plane_steps",
+    "labelled_graph",
     "transitions",
     "weights",
 ]
