@@ -1,4 +1,4 @@
-"""Inference on factor graphs: known problems by every method, and how time and memory grow.
+"""Inference on factor graphs: known problems by every method.
 
 The problems of the data folder `mrf_instances` (linkage, protein design, satellites, frequencies,
 surfaces, a quadratic binary one) are solved by "auto" and by each method that takes them, within
@@ -8,14 +8,10 @@ compiling: each method has solved a small graph first.
 
 toulbar2 stands beside "auto" where pytoulbar2 is installed, by its defaults, in a process of its
 own, with a limit of CPU time; the energy of its labelling is computed by us.
-
-Growth is that of SRMP, 20 iterations: in nodes (grids, 5 labels, Potts edges), in labels (grids of
-30 x 30), and in the order of factors (400 random tables over 200 nodes of 4 labels).
 """
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import tempfile
 from collections.abc import Iterator
@@ -29,7 +25,6 @@ from subprocesses import SOURCE, ask
 from maxmargin.datasets import MRF_INSTANCES, load_mrf_instance, make_grid
 from maxmargin.datasets.dataset import data_folder, find_file
 from maxmargin.inference import FactorGraph, solve_graph
-from maxmargin.inference.graph.answer import GraphAnswer
 from maxmargin.inference.graph.factors import Table
 
 #: Those that "auto" is to prove.
@@ -38,8 +33,6 @@ PROVED = ("network.uai", "1aho.cfn", "water.uai", "pedigree1.uai", "GeomSurf-7-g
 OTHERS = ("srmp", "branch", "smoothed", "loopy", "local", "expansion", "roof", "lp", "ilp")
 #: Seconds: "auto" where it is to prove, where it is not, every other method, and toulbar2.
 LONG, MEDIUM, SHORT, OF_PEER = 120.0, 20.0, 5.0, 10
-N_ITERATIONS = 20
-SIDES, LABELS, ORDERS = (10, 32, 100, 316, 1000), (2, 5, 10, 20, 50, 100), (2, 3, 4)
 
 _PEER = """
 import json, sys, time
@@ -54,41 +47,11 @@ is_exact = found is not None and model.GetDDualBound() >= found[1]
 print(json.dumps(dict(seconds=seconds, labels=labels, is_exact=is_exact)))
 """
 
-_LARGE = """
-import json, time
-from maxmargin.datasets import make_grid
-from maxmargin.inference import solve_graph
-
-def status(name):
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) / 1024 for line in file if line.startswith(name))
-
-solve_graph(make_grid((3, 3), 5), "srmp", max_iter=2)
-with open("/proc/self/clear_refs", "w") as file:
-    file.write("5")
-before = status("VmRSS")
-start = time.process_time()
-graph = make_grid(({side}, {side}), 5)
-made = time.process_time() - start
-start = time.process_time()
-answer = solve_graph(graph, "srmp", max_iter={n})
-print(json.dumps(dict(
-    made=made, seconds=time.process_time() - start, bound=answer.bound, score=answer.score,
-    n=answer.n_iterations, memory=status("VmHWM") - before,
-)))
-"""
-
 
 def lines() -> Iterator[Line]:
     warm_up()
     for name in MRF_INSTANCES:
         yield instance_line(name)
-    for side in SIDES:
-        yield grid_line(side)
-    for n_labels in LABELS:
-        yield growth_line(f"30 x 30 grid, {n_labels} labels", make_grid((30, 30), n_labels))
-    for order in ORDERS:
-        yield growth_line(f"200 nodes, 4 labels, 400 tables of order {order}", hypergraph(order))
 
 
 def warm_up() -> None:
@@ -100,7 +63,8 @@ def warm_up() -> None:
     two = make_grid((4, 4), 2, "gauss", strength=3.0, random_state=0)
     for method in ("auto", "roof", "expansion"):
         solve_graph(two, method, time_limit=1.0)
-    solve_graph(hypergraph(3), "srmp", max_iter=2)
+    three = Table((0, 1, 2), np.random.default_rng(0).normal(size=(2, 2, 2)))
+    solve_graph(FactorGraph(np.zeros((3, 2)), factors=[three]), "srmp", max_iter=2)
 
 
 def instance_line(name: str) -> Line:
@@ -180,52 +144,3 @@ def toulbar(name: str, graph: FactorGraph) -> dict[str, Any] | None:
     labels = found.pop("labels")
     found["energy"] = np.inf if labels is None else -graph.score(labels)
     return found
-
-
-def grid_line(side: int) -> Line:
-    """SRMP on a grid, in a process of its own for its memory."""
-    found = ask(_LARGE.format(side=side, n=N_ITERATIONS))
-    n_edges = 2 * side * (side - 1)
-    each = found["seconds"] / found["n"] / n_edges
-    gap = (found["bound"] - found["score"]) / abs(found["score"])
-    return Line(
-        f"{side} x {side} grid, 5 labels: CPU seconds of {N_ITERATIONS} iterations of SRMP",
-        found["seconds"],
-        checks=[Check("bound - score", found["bound"] - found["score"], ">=", -1e-9)],
-        note=f"{number(1e9 * each)} ns per edge and iteration ({found['n']} made); score "
-        f"{found['score']:.6g}, bound {found['bound']:.6g} ({100 * gap:.2g}% above); building the "
-        f"graph {number(found['made'])} s; at most {number(found['memory'])} MiB more memory.",
-        facts=found,
-    )
-
-
-def growth_line(what: str, graph: FactorGraph) -> Line:
-    def run() -> GraphAnswer:
-        return solve_graph(graph, "srmp", max_iter=N_ITERATIONS)
-
-    run()
-    seconds, found = min((cpu_seconds(run) for _ in range(3)), key=lambda pair: pair[0])
-    shape = graph.shape
-    sizes = np.multiply.reduceat(shape.n_labels[shape.members].astype(float), shape.member_at[:-1])
-    cells = float((sizes * np.diff(shape.member_at)).sum())
-    each = seconds / found.n_iterations
-    return Line(
-        f"{what}: CPU ms per iteration of SRMP",
-        1e3 * each,
-        unit="ms",
-        checks=[Check("bound - score", found.bound - found.score, ">=", -1e-9)],
-        note=f"{number(1e9 * each / cells)} ns per table cell and message; score "
-        f"{found.score:.6g}, bound {found.bound:.6g} after {found.n_iterations} iterations.",
-        facts={"seconds": seconds, "bound": found.bound, "score": found.score},
-    )
-
-
-@functools.cache
-def hypergraph(order: int) -> FactorGraph:
-    """Return 400 random tables of an order over 200 nodes of 4 labels."""
-    rng = np.random.default_rng(order)
-    factors = [
-        Table(tuple(rng.choice(200, order, replace=False).tolist()), rng.normal(size=(4,) * order))
-        for _ in range(400)
-    ]
-    return FactorGraph(rng.normal(size=(200, 4)), factors=factors)

@@ -37,6 +37,7 @@ TOPICS = (
     "rounding",
     "graph_moves",
     "graph_inference",
+    "graph_growth",
     "graph_scenes",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
