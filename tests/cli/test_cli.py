@@ -384,7 +384,7 @@ def test_warmup_leaves_nothing_to_compile(cli):
     cases = [(row["kind"], row["features"]) for row in found["compiled"]]
     assert cases == [
         (kind, f"{storage} float64")
-        for kind in ("chain", "multiclass", "multilabel", "ranking")
+        for kind in ("chain", "graph", "multiclass", "multilabel", "ranking")
         for storage in ("dense", "sparse")
     ]
     assert all(row["compiled"] == 0 for row in found["compiled"])

@@ -16,7 +16,11 @@ from maxmargin.core.contract import (
 )
 
 
-@belongs(CostOfPositions)
+class SumOverPositions:
+    """Family of the costs that add up a price per position, which an oracle adds to its scores."""
+
+
+@belongs(CostOfPositions, SumOverPositions)
 class PartCost(NamedTuple):
     """A sum over positions: scale[i] * sum_t matrix[truth_t, y_t]."""
 
@@ -24,6 +28,7 @@ class PartCost(NamedTuple):
     scale: Any  # (n_examples,) float64
 
 
+@belongs(SumOverPositions)
 class WeightedPartCost(NamedTuple):
     """A sum over positions of own weights: scale[i] * sum_t weight_t matrix[truth_t, y_t].
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import generic, implements, output_cost
-from maxmargin.costs.tables import PartCost, WeightedPartCost, WholeCost
+from maxmargin.costs.tables import PartCost, SumOverPositions, WeightedPartCost, WholeCost
 from maxmargin.structures.graph.data import IntegralGraphs
 
 
@@ -45,8 +45,7 @@ def augment(data, cost, i, theta, score_scale, cost_scale, augmented):
             augmented[at] = theta.unary[at] + factor * cost.matrix[truth, k]
 
 
-@implements(output_cost, IntegralGraphs, PartCost)
-@implements(output_cost, IntegralGraphs, WeightedPartCost)
+@implements(output_cost, IntegralGraphs, SumOverPositions)
 def _output_cost(data, cost, i, outputs, at):
     """Return the sum of the prices of all nodes."""
     graphs = data.graphs

@@ -17,7 +17,7 @@ from maxmargin.core.contract import (
     maximize,
     workspace,
 )
-from maxmargin.costs.tables import PartCost, WeightedPartCost, WholeCost
+from maxmargin.costs.tables import SumOverPositions, WholeCost
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.forest import (
     ForestOrder,
@@ -122,8 +122,7 @@ def forest_of(data, i):
     return ForestOrder(data.order[first:last], data.parent[first:last], data.edge[first:last])
 
 
-@implements(maximize, ForestGraphs, PartCost)
-@implements(maximize, ForestGraphs, WeightedPartCost)
+@implements(maximize, ForestGraphs, SumOverPositions)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Find the best labelling in two passes, with the cost added to the unary potentials."""
     shape = graph_of(data.graphs.shapes, i)
@@ -153,8 +152,7 @@ def _k_best_room(data, cost, k):
     return KBestOracleRoom(kbest_room(shape, k), labels, np.zeros(k))
 
 
-@implements(k_best, ForestGraphs, PartCost)
-@implements(k_best, ForestGraphs, WeightedPartCost)
+@implements(k_best, ForestGraphs, SumOverPositions)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     """Find the k best labellings, with the cost added to the unary potentials."""
     shape = graph_of(data.graphs.shapes, i)

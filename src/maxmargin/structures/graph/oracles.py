@@ -19,7 +19,7 @@ from maxmargin.core.contract import (
     maximize_bounded,
     output_cost,
 )
-from maxmargin.costs.tables import PartCost, WeightedPartCost
+from maxmargin.costs.tables import SumOverPositions
 from maxmargin.inference.graph.branch import branch_and_bound
 from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.srmp import srmp
@@ -85,7 +85,8 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
         own.keeps[0] = True
         n_done += n_more
         bound = min(bound, found)
-        if value > score:
+        # The truth is only where the search begins: in a tie the labelling that was found wins.
+        if value > score or (value == score and n_done == n_more):
             score = value
             for v in range(n):
                 labels[v] = trial[v]
@@ -122,8 +123,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     return (left if left > ROUNDING * (1.0 + abs(bound)) else 0.0), wanted
 
 
-@implements(maximize, GeneralGraphs, PartCost)
-@implements(maximize, GeneralGraphs, WeightedPartCost)
+@implements(maximize, GeneralGraphs, SumOverPositions)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from nothing, to the end."""
     shapes = data.graphs.shapes
@@ -138,8 +138,7 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels)
 
 
-@implements(maximize_bounded, GeneralGraphs, PartCost)
-@implements(maximize_bounded, GeneralGraphs, WeightedPartCost)
+@implements(maximize_bounded, GeneralGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
     shapes, memory = data.graphs.shapes, data.memory

@@ -40,7 +40,7 @@ from maxmargin.core.contract.fractional import (
     spread_difference,
     value_of,
 )
-from maxmargin.costs.tables import PartCost, WeightedPartCost
+from maxmargin.costs.tables import SumOverPositions
 from maxmargin.structures.graph.costs import node_factor
 from maxmargin.structures.graph.data import RelaxedGraphs
 from maxmargin.structures.graph.parts import add_cell, add_node, cell_of, labelling_parts
@@ -274,8 +274,7 @@ def _add_difference(data, i, outputs, at, scale, w):
             add_cell(graphs, i, f, cell, mass, w)
 
 
-@implements(output_cost, RelaxedGraphs, PartCost)
-@implements(output_cost, RelaxedGraphs, WeightedPartCost)
+@implements(output_cost, RelaxedGraphs, SumOverPositions)
 def _output_cost(data, cost, i, outputs, at):
     """Return the sum of the prices of all labels, each times how much of it there is."""
     graphs = data.graphs

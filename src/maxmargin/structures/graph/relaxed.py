@@ -20,7 +20,7 @@ from maxmargin.core.contract import (
     output_cost,
     workspace,
 )
-from maxmargin.costs.tables import PartCost, WeightedPartCost
+from maxmargin.costs.tables import SumOverPositions
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.projection import point_value, project
 from maxmargin.inference.graph.score import labelling_score
@@ -157,8 +157,7 @@ def _drop_small(nodes, n, n_labels):
             nodes[k] /= total
 
 
-@implements(maximize, RelaxedGraphs, PartCost)
-@implements(maximize, RelaxedGraphs, WeightedPartCost)
+@implements(maximize, RelaxedGraphs, SumOverPositions)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from nothing, to the end."""
     shapes = data.graphs.shapes
@@ -173,8 +172,7 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at)
 
 
-@implements(maximize_bounded, RelaxedGraphs, PartCost)
-@implements(maximize_bounded, RelaxedGraphs, WeightedPartCost)
+@implements(maximize_bounded, RelaxedGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
     shapes, memory = data.graphs.shapes, data.memory
