@@ -233,6 +233,7 @@ def with_library() -> Iterator[Line]:
         note = "There is no library that was built ahead in this copy of the package."
         yield Line("with the library: compiling", None, note=note)
         return
+    yield from built()
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(SOURCE.parent / "tests" / "grades.py", folder)
         for case in CASES:
@@ -248,6 +249,21 @@ def with_library() -> Iterator[Line]:
             seen["seconds"],
             checks=[Check("seconds", seen["seconds"], "<=", DEMO)],
             facts=seen,
+        )
+
+
+def built() -> Iterator[Line]:
+    """Tell what `make core` wrote down when it built the library."""
+    for path in sorted((SOURCE.parent / "build" / "core").glob("*.json")):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        parts = [f"{what} {n} in {seconds} s" for what, n, seconds in report["parts"] if n]
+        yield Line(
+            f"make core, {report['level']}: building the library",
+            report["seconds"],
+            note=f"{report['entries']} entries, {report['bytes'] / 1e6:.2f} MB. Entries by what "
+            f"compiled them first, so the first structure has the passes too: {', '.join(parts)}. "
+            "The rest is linking.",
+            facts=report,
         )
 
 
