@@ -12,6 +12,7 @@ import numpy as np
 
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
+    connect,
     has,
     largest_costs,
     maximize,
@@ -96,6 +97,9 @@ def best_outputs(
             (*workspace(data), np.zeros(largest, dtype=cells))
             for _ in range(workers.n_workers(len(chunks)))
         ]
+        if mode != "python":
+            for _, room, _ in rooms:
+                connect(room)
         given = data, free, judge
         run: Any = predict_examples
         if mode == "typed":

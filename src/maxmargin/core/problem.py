@@ -19,6 +19,7 @@ from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
     Identity,
     capabilities,
+    connect,
     find,
     inner,
     memory,
@@ -301,6 +302,8 @@ class Problem:
         data = self.view.data
         while len(self._desks) <= number:
             theta, room = workspace(data)
+            if self.is_compiled:
+                connect(room)
             self._desks.append(
                 Desk(
                     theta,

@@ -66,6 +66,14 @@ def workspace(data):
     """
 
 
+@generic_with_default
+def connect(room):
+    """Write the addresses of kernels to a room, before compiled code uses it. (Python only.)
+
+    For structures whose oracles call kernels through addresses, see `maxmargin.core.sealed`.
+    """
+
+
 @generic
 def output_size(data, i):
     """Return the number of cells of an output of example i; if outputs differ, the largest."""

@@ -17,6 +17,7 @@ from numba import types
 
 from maxmargin.core import contract
 from maxmargin.core.ahead import Built, library, stamp_of
+from maxmargin.core.compile import Kernel
 from maxmargin.core.erase import native
 from maxmargin.core.erase.native import Address, fetch
 
@@ -87,7 +88,10 @@ class Entry:
         if arguments not in self.codes:
             if self._compiler is None:
                 self._compiler = native.EntryCompiler(self.run)
-            counts = not (is_ours(self.function) and all(map(is_ours, classes_in(arguments))))
+            # A kernel counts references whoever calls it, so a try without is wasted.
+            counts = isinstance(self.function, Kernel) or not (
+                is_ours(self.function) and all(map(is_ours, classes_in(arguments)))
+            )
             self.codes[arguments] = self._compiler.compile(arguments, self.result, counts)
         return self.codes[arguments]
 

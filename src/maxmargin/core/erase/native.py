@@ -170,6 +170,11 @@ def _store(
     def put(word: Any, k: int) -> None:
         builder.store(word, builder.gep(base, [ir.Constant(_WORD, k)]))
 
+    if isinstance(kind, types.BaseTuple):
+        items = cgutils.unpack_tuple(builder, value)
+        for each, inner, item in zip(own.types, kind.types, items, strict=True):
+            place = _store(context, builder, each, inner, item, base, place)
+        return place
     if isinstance(kind, types.Array):
         from numba.np.arrayobj import make_array
 
@@ -188,6 +193,9 @@ def _store(
 
 def _check_given(name: str, argument: str, own: Any, kind: Any) -> None:
     """Refuse an argument that is not what the entry behind the address was compiled for."""
+    if isinstance(kind, types.BaseTuple):
+        _check_tuple(name, argument, own, kind)
+        return
     if isinstance(kind, types.Array):
         fits = (
             isinstance(own, types.Array)
@@ -202,6 +210,24 @@ def _check_given(name: str, argument: str, own: Any, kind: Any) -> None:
         fits = isinstance(own, types.Integer | types.Boolean)
     if not fits:
         raise TypingError(f"The entry {name!r} takes {kind} as {argument!r}, got {own}.")
+
+
+def _check_tuple(name: str, argument: str, own: Any, kind: Any) -> None:
+    """Refuse a tuple of another class or length, or with items that do not fit."""
+    same = isinstance(own, types.BaseTuple) and len(own.types) == len(kind.types)
+    classes = [getattr(each, "instance_class", None) for each in (own, kind)]
+    if not same or classes[0] is not classes[1]:
+        raise TypingError(f"The entry {name!r} takes {kind} as {argument!r}, got {own}.")
+    fields = getattr(kind, "fields", range(len(kind.types)))
+    for field, each, inner in zip(fields, own.types, kind.types, strict=True):
+        _check_given(name, f"{argument}.{field}", each, inner)
+
+
+def _n_words(kind: Any) -> int:
+    """Return how many words a given value takes: arrays are C-ordered."""
+    if isinstance(kind, types.BaseTuple):
+        return sum(map(_n_words, kind.types))
+    return 1 + getattr(kind, "ndim", 0)
 
 
 def _call(context: Any, builder: Any, result: Any, entry: Any, words: Any) -> Any:
@@ -235,7 +261,7 @@ def caller(
         kinds = kinds_for(cell)
         for argument, own, kind in zip(arguments, given.types, kinds, strict=True):
             _check_given(name, argument, own, kind)
-        n_words = sum(1 + getattr(kind, "ndim", 0) for kind in kinds)
+        n_words = sum(map(_n_words, kinds))
 
         def generate(context, builder, signature, values):
             room = cgutils.alloca_once(builder, ir.ArrayType(_WORD, max(n_words, 1)))

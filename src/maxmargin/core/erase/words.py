@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numba import types
 
+from maxmargin.core.contract import add_row, has
 from maxmargin.core.erase.native import Address, is_packable
 
 __all__ = [
@@ -96,8 +97,8 @@ def words_at(words: np.ndarray) -> int:
 class Packed:
     """A packed value. Its address holds, and what it points to is there, while this object lives.
 
-    A field called `features` that is a tuple is behind an address of its own. So there is one word
-    in its place, whatever its type is, and an entry that reads no features need not know it.
+    Features, wherever they are in the value, are behind addresses of their own. So there is one
+    word in their place, whatever their type is, and an entry that reads none need not know it.
 
     Attributes
     ----------
@@ -111,30 +112,42 @@ class Packed:
 
     def __init__(self, value: Any) -> None:
         words: list[int] = []
-        self.value, inner = value, numba.typeof(value)
-        if isinstance(getattr(value, "features", None), tuple):
-            self._features = Packed(value.features)
-            value = value._replace(features=self._features.address)
-            inner = with_features(inner, self._features.kind)
-        flatten(value, words)
+        self._features: list[Packed] = []
+        self.value = value
+        inner = self._flatten(value, numba.typeof(value), words)
         self._words = np.array(words or [0], dtype=np.int64)
         self.address = words_at(self._words)
         self.kind = Address(inner)
 
+    def _flatten(self, value: Any, kind: Any, words: list[int]) -> Any:
+        """Append a value to the words; return its type, with addresses in the place of features."""
+        if not isinstance(value, tuple):
+            flatten(value, words)
+            return kind
+        items = []
+        for item, inner in zip(value, kind.types, strict=True):
+            if is_features(item):
+                self._features.append(Packed(item))
+                words.append(self._features[-1].address)
+                items.append(self._features[-1].kind)
+            else:
+                items.append(self._flatten(item, inner, words))
+        return types.BaseTuple.from_types(items, getattr(kind, "instance_class", None))
 
-def with_features(kind: Any, features: Any) -> Any:
-    """Return the type of a NamedTuple with another type in the place of its field `features`."""
-    pairs = zip(kind.fields, kind.types, strict=True)
-    items = [features if name == "features" else item for name, item in pairs]
-    return types.BaseTuple.from_types(items, kind.instance_class)
+
+def is_features(value: Any) -> bool:
+    """Tell whether a value is rows of features; see `maxmargin.core.contract.features`."""
+    return isinstance(value, tuple) and has(add_row, type(value))
 
 
 def without_features(kind: Any) -> Any:
-    """Return the type of packed data for code that reads no features: a word is in their place."""
-    is_apart = "features" in getattr(kind, "fields", ()) and any(
-        isinstance(item, Address) for item in kind.types
-    )
-    return with_features(kind, types.int64) if is_apart else kind
+    """Return the type of packed data for code that reads no features: words are in their place."""
+    if isinstance(kind, Address):
+        return types.int64
+    if not isinstance(kind, types.BaseTuple):
+        return kind
+    items = [without_features(item) for item in kind.types]
+    return types.BaseTuple.from_types(items, getattr(kind, "instance_class", None))
 
 
 class Handle:

@@ -106,6 +106,7 @@ class CyclicRoom(NamedTuple):
     trial: Any
     branch: BranchRoom  # of which kept is flat
     kept: Any  # (rows * most slots * n_labels,)
+    entries: Any  # (2,) int64: addresses of kernels, see sealed.py
 
 
 def cyclic_room(data: Any) -> CyclicRoom:
@@ -170,6 +171,7 @@ def cyclic_room(data: Any) -> CyclicRoom:
         ints(n_nodes),
         branch,
         np.zeros(n_rows * n_messages),
+        np.zeros(2, dtype=np.int64),
     )
 
 

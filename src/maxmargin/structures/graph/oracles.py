@@ -20,12 +20,11 @@ from maxmargin.core.contract import (
     output_cost,
 )
 from maxmargin.costs.tables import SumOverPositions
-from maxmargin.inference.graph.branch import branch_and_bound
-from maxmargin.inference.graph.score import labelling_score
-from maxmargin.inference.graph.srmp import srmp
+from maxmargin.inference.graph.score import dense_score
 from maxmargin.structures.graph.costs import augment, largest_prices
 from maxmargin.structures.graph.data import Effort, GeneralGraphs
 from maxmargin.structures.graph.messages import branch_room_of, srmp_room_of
+from maxmargin.structures.graph.sealed import call_branch, call_srmp
 from maxmargin.structures.graph.shapes import graph_of
 
 #: Iterations of message passing between two looks at what is left, and in a node of branch and
@@ -67,7 +66,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     unary = room.augmented[:n_unary]
     own = srmp_room_of(data, room, i)
     own.floor[0], own.keeps[0] = -np.inf, False
-    truth = labelling_score(shape, unary, theta.tables, graphs.labels[first : first + n])
+    truth = dense_score(shape, unary, theta.tables, graphs.labels[first : first + n])
     largest = 0.0
     if effort.precision > 0.0:
         largest = largest_prices(data, cost, i, theta, room.labels, 0)
@@ -79,8 +78,8 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     left = 0.0
     while True:
         last = bound
-        found, value, n_more = srmp(
-            shape, unary, theta.tables, messages, STRIDE, ROUNDING, own, trial
+        found, value, n_more = call_srmp(
+            room.entries, shape, unary, theta.tables, messages, STRIDE, ROUNDING, own, trial
         )
         own.keeps[0] = True
         n_done += n_more
@@ -101,7 +100,8 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
             break
     if left > wanted and effort.most_branches > 0:
         tolerance = wanted / (1.0 + abs(bound))
-        found, value, n_more = branch_and_bound(
+        found, value, n_more = call_branch(
+            room.entries,
             shape,
             unary,
             theta.tables,

@@ -34,7 +34,7 @@ def cell_of(graphs, i, factor, labels, at):
 @jitable
 def add_node(graphs, node, label, scale, w):
     """Add the features of a node to the weights of a label."""
-    W = node_weights(graphs, node, w)
+    W = node_weights(graphs, node, w).W
     if graphs.layout.n_columns > 0:
         add_row(graphs.nodes, node, label, scale, W)
     if graphs.layout.has_bias:
@@ -50,7 +50,7 @@ def add_cell(graphs, i, factor, cell, scale, w):
         edge = graphs.edge_at[i] + factor
         mass, column = scale * graphs.pair.sign[cell], graphs.pair.column[cell]
         if mass != 0.0:
-            W = edge_weights(graphs, edge, w)
+            W = edge_weights(graphs, edge, w).W
             if layout.n_edge_columns > 0:
                 add_row(graphs.edges, edge, column, mass, W)
             if layout.has_edge_bias:
@@ -60,7 +60,7 @@ def add_cell(graphs, i, factor, cell, scale, w):
         place = graphs.hyper_cells_at[graphs.hyper_type[hyper]] + cell
         mass, column = scale * graphs.hyper_cells.sign[place], graphs.hyper_cells.column[place]
         if mass != 0.0:
-            W = hyper_weights(graphs, hyper, w)
+            W = hyper_weights(graphs, hyper, w).W
             if layout.n_hyper_columns > 0:
                 add_row(graphs.hyper, hyper, column, mass, W)
             if layout.has_hyper_bias:
@@ -69,7 +69,7 @@ def add_cell(graphs, i, factor, cell, scale, w):
 
 @jitable
 def _clear_node(graphs, node, label, w):
-    W = node_weights(graphs, node, w)
+    W = node_weights(graphs, node, w).W
     if graphs.layout.n_columns > 0:
         clear_row(graphs.nodes, node, label, W)
     if graphs.layout.has_bias:
@@ -84,7 +84,7 @@ def _clear_cell(graphs, i, factor, cell, w):
         edge = graphs.edge_at[i] + factor
         column = graphs.pair.column[cell]
         if graphs.pair.sign[cell] != 0.0:
-            W = edge_weights(graphs, edge, w)
+            W = edge_weights(graphs, edge, w).W
             if layout.n_edge_columns > 0:
                 clear_row(graphs.edges, edge, column, W)
             if layout.has_edge_bias:
@@ -94,7 +94,7 @@ def _clear_cell(graphs, i, factor, cell, w):
         place = graphs.hyper_cells_at[graphs.hyper_type[hyper]] + cell
         column = graphs.hyper_cells.column[place]
         if graphs.hyper_cells.sign[place] != 0.0:
-            W = hyper_weights(graphs, hyper, w)
+            W = hyper_weights(graphs, hyper, w).W
             if layout.n_hyper_columns > 0:
                 clear_row(graphs.hyper, hyper, column, W)
             if layout.has_hyper_bias:

@@ -4,19 +4,30 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import add_scores, implements, potentials
 from maxmargin.structures.graph.data import AnyGraphs
 
 
+class Block(NamedTuple):
+    """A block of w as a matrix, one row per feature, the bias last.
+
+    Compiled code that counts no references cannot call a function that returns an array as such.
+    """
+
+    W: Any
+
+
 @jitable
 def node_weights(graphs, node, w):
-    """Return the block of w of the type of a node, one row per feature, the bias last."""
+    """Return the block of w of the type of a node."""
     layout = graphs.layout
     n_rows = layout.n_columns + layout.has_bias
     size = n_rows * layout.n_labels
     first = graphs.node_type[node] * size
-    return w[first : first + size].reshape((n_rows, layout.n_labels))
+    return Block(w[first : first + size].reshape((n_rows, layout.n_labels)))
 
 
 @jitable
@@ -26,7 +37,7 @@ def edge_weights(graphs, edge, w):
     n_rows = layout.n_edge_columns + layout.has_edge_bias
     size = n_rows * layout.n_pair
     first = layout.edge_first + graphs.edge_type[edge] * size
-    return w[first : first + size].reshape((n_rows, layout.n_pair))
+    return Block(w[first : first + size].reshape((n_rows, layout.n_pair)))
 
 
 @jitable
@@ -36,7 +47,7 @@ def hyper_weights(graphs, hyper, w):
     kind = graphs.hyper_type[hyper]
     first, last = graphs.hyper_from[kind], graphs.hyper_from[kind + 1]
     n_rows = layout.n_hyper_columns + layout.has_hyper_bias
-    return w[first:last].reshape((n_rows, (last - first) // max(n_rows, 1)))
+    return Block(w[first:last].reshape((n_rows, (last - first) // max(n_rows, 1))))
 
 
 @jitable
@@ -77,7 +88,7 @@ def _potentials(data, i, w, scale, theta):
         end = start + 1
         while end < last and graphs.node_type[end] == graphs.node_type[start]:
             end += 1
-        W = node_weights(graphs, start, w)
+        W = node_weights(graphs, start, w).W
         out = unary[start - first : end - first]
         fill_scores(
             graphs.nodes, start, end - start, scale, W, layout.n_columns, layout.has_bias, out
@@ -102,7 +113,7 @@ def _score_edges(graphs, i, w, scale, tables):
         end = start + 1
         while end < last and graphs.edge_type[end] == graphs.edge_type[start]:
             end += 1
-        W = edge_weights(graphs, start, w)
+        W = edge_weights(graphs, start, w).W
         out = columns[start - first : end - first]
         fill_scores(
             graphs.edges,
@@ -130,7 +141,7 @@ def _score_hyperedges(graphs, i, w, scale, tables):
     for number in range(graphs.hyper_at[i + 1] - graphs.hyper_at[i]):
         hyper = graphs.hyper_at[i] + number
         at = shapes.table_at[shapes.factor_at[i] + n_edges + number]
-        W = hyper_weights(graphs, hyper, w)
+        W = hyper_weights(graphs, hyper, w).W
         out = tables[at : at + W.shape[1]].reshape((1, W.shape[1]))
         fill_scores(
             graphs.hyper, hyper, 1, scale, W, layout.n_hyper_columns, layout.has_hyper_bias, out

@@ -13,6 +13,7 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
+    connect,
     implements,
     margin_error,
     maximize,
@@ -20,10 +21,11 @@ from maxmargin.core.contract import (
     output_cost,
     workspace,
 )
+from maxmargin.core.sealed import sealed, write_addresses
 from maxmargin.costs.tables import SumOverPositions
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.projection import point_value, project
-from maxmargin.inference.graph.score import labelling_score
+from maxmargin.inference.graph.score import dense_score
 from maxmargin.inference.graph.smoothed import SmoothedRoom, smoothed
 from maxmargin.structures.graph.costs import largest_prices
 from maxmargin.structures.graph.data import Effort, Graphs, RelaxedGraphs, graph_potentials
@@ -37,6 +39,7 @@ from maxmargin.structures.graph.messages import (
 )
 from maxmargin.structures.graph.oracles import search_graph, wanted_effort
 from maxmargin.structures.graph.points import write_labelling, write_point
+from maxmargin.structures.graph.sealed import one_edge
 from maxmargin.structures.graph.shapes import graph_of
 
 #: First temperature (as a share of the spread of potentials), temperatures and passes at each: from
@@ -78,6 +81,7 @@ class RelaxedRoom(NamedTuple):
     trial_factors: Any
     nodes: Any
     factors: Any
+    entries: Any  # (1,) int64: the address of `smoothed`
 
 
 @implements(workspace, RelaxedGraphs)
@@ -94,7 +98,42 @@ def _workspace(data):
         np.zeros(len(theta.tables)),
         np.zeros(len(theta.unary)),
         np.zeros(len(theta.tables)),
+        np.zeros(1, dtype=np.int64),
     )
+
+
+@jitable
+def _smoothed_room(data, room, i, n_messages):
+    """Return the workspace of smoothed ascent in graph i, made of views."""
+    shapes, n_labels = data.graphs.shapes, data.graphs.layout.n_labels
+    n = shapes.node_at[i + 1] - shapes.node_at[i]
+    first, last = shapes.factor_at[i] + i, shapes.factor_at[i + 1] + i + 1
+    return SmoothedRoom(
+        data.cell_at[first:last],
+        room.spare[:n_messages],
+        room.trial_nodes[: n * n_labels],
+        room.trial_factors[: shapes.n_cells[i]],
+        srmp_room_of(data, room.search, i),
+    )
+
+
+def _smoothed_arguments() -> tuple[Any, ...]:
+    data = relaxed_data(one_edge())
+    theta, room = workspace(data)
+    own = _smoothed_room(data, room, 0, len(room.messages))
+    shape, unary = graph_of(data.graphs.shapes, 0), room.search.augmented
+    return shape, unary, theta.tables, room.messages, 0.1, 1, 1, own, room.nodes, room.factors
+
+
+_SMOOTHED = sealed(smoothed, 0, "Tuple(float64, float64, int64)", _smoothed_arguments)
+call_smoothed = _SMOOTHED.call
+
+
+@implements(connect, RelaxedRoom)
+def _connect(room: RelaxedRoom) -> None:
+    """Compile or load what the room is for, and write the addresses."""
+    connect(room.search)
+    write_addresses(room.entries, _SMOOTHED)
 
 
 @jitable
@@ -111,32 +150,34 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effor
         return left
     shape = graph_of(shapes, i)
     unary = room.search.augmented[: n * n_labels]
-    best = labelling_score(shape, unary, theta.tables, labels)
+    best = dense_score(shape, unary, theta.tables, labels)
     bound = best + left
-    first = shapes.factor_at[i] + i
-    cell_at = data.cell_at[first : first + shape.kinds.shape[0] + 1]
     nodes, factors = room.nodes[: n * n_labels], room.factors[: shapes.n_cells[i]]
-    own = SmoothedRoom(
-        cell_at,
-        room.spare[: messages.shape[0]],
-        room.trial_nodes[: n * n_labels],
-        room.trial_factors[: shapes.n_cells[i]],
-        srmp_room_of(data, room.search, i),
-    )
+    own = _smoothed_room(data, room, i, messages.shape[0])
     warm = room.messages[: messages.shape[0]]
     for attempt in range(2):
         share, n_rounds, n_passes = SCHEDULES[attempt]
         for k in range(messages.shape[0]):
             warm[k] = messages[k] if attempt == 0 else 0.0
-        found, _, _ = smoothed(
-            shape, unary, theta.tables, warm, share, n_rounds, n_passes, own, nodes, factors
+        found, _, _ = call_smoothed(
+            room.entries,
+            shape,
+            unary,
+            theta.tables,
+            warm,
+            share,
+            n_rounds,
+            n_passes,
+            own,
+            nodes,
+            factors,
         )
         bound = min(bound, found)
         _drop_small(nodes, n, n_labels)
         for k in range(factors.shape[0]):
             factors[k] = factors[k] if factors[k] > SMALLEST_MASS else 0.0
-        project(shape, cell_at, nodes, factors, own.spare)
-        value = point_value(shape, unary, theta.tables, cell_at, nodes, factors)
+        project(shape, own.cell_at, nodes, factors, own.spare)
+        value = point_value(shape, unary, theta.tables, own.cell_at, nodes, factors)
         if value > best:
             best = value
             write_point(data, i, nodes, factors, outputs, at)
