@@ -71,7 +71,7 @@ def sealed(
     7.0
     """
 
-    def call(entries, *arguments):
+    def call(entries: Any, *arguments: Any) -> Any:
         return kernel(*arguments)
 
     @functools.cache
@@ -81,10 +81,10 @@ def sealed(
         return numba.typeof(example())
 
     @overloads(call)
-    def choose(entries, *arguments):
+    def choose(entries: Any, *arguments: Any) -> Any:
         through = _intrinsic(kernel, place, kinds().types, result)
 
-        def run(entries, *arguments):
+        def run(entries: Any, *arguments: Any) -> Any:
             return through(entries.ctypes.data, 0, arguments)
 
         return run
