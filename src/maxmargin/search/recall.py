@@ -26,7 +26,7 @@ class Recall(NamedTuple):
     last example, at ``(k + 1) * n_cells``.
     """
 
-    truths: Any  # those of the data
+    truths: Any  # those of the data, read-only, so that all data have one type of recall
     truth_starts: Any  # (n_examples,) int64
     starts: Any  # (n_examples,) int64
     slot_sizes: Any  # (n_examples,) int64
@@ -43,7 +43,8 @@ def recall(data: Any, n_slots: int, warm: bool) -> Recall:
 
     There are fewer slots if they would take more than `MOST_BYTES`, but at least `FEWEST_SLOTS`.
     """
-    cells, sizes = truths(data), slot_sizes(data)
+    cells, sizes = truths(data).view(), slot_sizes(data)
+    cells.flags.writeable = False
     n_cells = int(sizes.sum())
     slot_bytes = max(n_cells * cells.itemsize, 1)
     n_slots = max(min(n_slots, FEWEST_SLOTS), min(n_slots, MOST_BYTES // slot_bytes))
