@@ -41,7 +41,7 @@ def chain_graph(
     """
     order = check_number("order", order, integer=True)
     is_matrix = sp.issparse(x) or (isinstance(x, np.ndarray) and x.ndim == 2)
-    nodes = x if is_matrix else np.asarray(x)
+    nodes: Any = x if is_matrix else np.asarray(x)
     if nodes.ndim != 2:
         raise ValueError(
             f"x must have one row of features per position, shape (L, n_features), got an array of "
