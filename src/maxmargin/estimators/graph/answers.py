@@ -84,7 +84,7 @@ def warn_of_approximations(found: list[Found], what: str, instead: str) -> None:
             f"{what} of {len(rough)} of {len(found)} graphs ({_named(rough)}) are not exact, "
             f"because their junction trees are too large: they come from {', '.join(methods)}"
             f"{instead}. method='exact' refuses such graphs.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
@@ -95,7 +95,7 @@ def warn_of_no_convergence(found: list[Found]) -> None:
         warnings.warn(
             f"the marginals of {len(restless)} of {len(found)} graphs ({_named(restless)}) have "
             "not converged. method='smoothed' always does; a higher temperature may help.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
