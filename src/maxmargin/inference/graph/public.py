@@ -111,7 +111,8 @@ def solve_graph(
         The most table cells of a junction tree; a larger one is refused by "junction", and not
         used by "auto".
     most_nodes : int
-        The most nodes of branch and bound.
+        The most nodes of branch and bound; "auto" goes on to five times as many where it has
+        nearly ended.
     seed : int
         For methods that draw random numbers.
     callback : callable or None
