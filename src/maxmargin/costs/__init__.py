@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from maxmargin.costs.base import PRICED, Cost, check_priced, fitting_costs, tabulate
+from maxmargin.costs.edge_loss import EdgeLoss
+from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.example_f1 import ExampleF1
 from maxmargin.costs.hamming import Hamming
 from maxmargin.costs.matrix import CostMatrix
@@ -28,6 +30,7 @@ COSTS: dict[str, type[Cost]] = {
     "class_weighted": ClassWeighted,
     "matrix": CostMatrix,
     "ordinal": Ordinal,
+    "edge": EdgeLoss,
     "f1": ExampleF1,
     "ap": AveragePrecision,
     "ndcg": NDCG,
@@ -50,6 +53,8 @@ __all__ = [
     "ClassWeighted",
     "Cost",
     "CostMatrix",
+    "EdgeCost",
+    "EdgeLoss",
     "ExampleF1",
     "F1Cost",
     "Hamming",

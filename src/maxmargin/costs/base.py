@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import TrueParts, found_costs, largest_costs, true_parts
+from maxmargin.core.contract import Links, TrueParts, found_costs, largest_costs, true_parts
 
 #: The K classes or m labels of a structure.
 Names = Sequence[Any] | np.ndarray
@@ -16,6 +16,7 @@ Names = Sequence[Any] | np.ndarray
 #: The first of these methods that a cost has is called. A new kind of parts is one line here.
 PRICED: dict[str, tuple[str, tuple[str, ...]]] = {
     "positions": ("classes and sequences", ("positions", "whole")),
+    "vertices": ("graphs", ("vertices", "positions", "whole")),
     "switches": ("label sets", ("switches", "whole")),
     "places": ("rankings", ("places",)),
 }
@@ -31,7 +32,11 @@ class Cost:
     ============= ====================== ============================ ==============================
     method        parts                  sizes                        returns
     ============= ====================== ============================ ==============================
-    `positions`   labels of a sequence   (n,): known positions        `PartCost`, K x K prices
+    `positions`   labels of a sequence,  (n,): known positions        `PartCost`, K x K prices
+                  or of the nodes of a
+                  graph
+    `vertices`    nodes of a graph and   (n,): known nodes            `EdgeCost`, a price per edge
+                  its edges
     `switches`    labels, on or off      (n, 2): off and on in truth  `SwitchCost`, m x 2 prices, or
                                                                       `F1Cost`
     `places`      samples of a query     (n, 2): irrelevant, relevant a rule of inference/ranking
@@ -40,7 +45,7 @@ class Cost:
     ============= ====================== ============================ ==============================
 
     ``names`` are the K classes or m labels, and what does not fit them is a ValueError. A class is
-    a sequence of one position.
+    a sequence of one position. `vertices` has a third argument, ``links``: the edges.
 
     A cost is an immutable value: equal parameters, equal cost. `parameters` gives them back, for
     model files.
@@ -63,11 +68,19 @@ class Cost:
         """Tell whether the cost has tables for a kind of parts."""
         return any(callable(getattr(cls, name, None)) for name in PRICED[kind][1])
 
-    def tabulate(self, kind: str, names: Names, sizes: Any) -> Any:
-        """Return the loss as compiled code reads it, for examples made of parts of this kind."""
+    def tabulate(self, kind: str, names: Names, sizes: Any, links: Links | None = None) -> Any:
+        """Return the loss as compiled code reads it, for examples made of parts of this kind.
+
+        ``links`` are the edges of graphs, for costs that price them.
+        """
         check_priced(self, kind)
         method = next(name for name in PRICED[kind][1] if callable(getattr(self, name, None)))
-        return getattr(self, method)(names, np.asarray(sizes))
+        more = (links,) if method == "vertices" else ()
+        return getattr(self, method)(names, np.asarray(sizes), *more)
+
+    def tabulate_parts(self, parts: TrueParts, names: Names) -> Any:
+        """Return the same for true outputs, of which the known parts count."""
+        return self.tabulate(parts.kind, names, parts.sizes, parts.known_links)
 
     def costs_of(
         self, parts: TrueParts, names: Names, found: np.ndarray
@@ -82,7 +95,7 @@ class Cost:
         >>> Hamming().costs_of(switches(truth), ["a", "b", "c"], np.array([1, 1, 1, 1, 1, 0]))
         (array([1., 0.]), array([2., 3.]))
         """
-        return both_costs(self.tabulate(parts.kind, names, parts.sizes), parts, found)
+        return both_costs(self.tabulate_parts(parts, names), parts, found)
 
 
 def both_costs(tables: Any, parts: TrueParts, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +120,7 @@ def tabulate(cost: Any, data: Any, names: Names) -> Any:
         raise ValueError(
             f"names has {len(names)} labels but the examples have {parts.lengths[0]} each."
         )
-    return cost.tabulate(parts.kind, names, parts.sizes)
+    return cost.tabulate_parts(parts, names)
 
 
 def fitting_costs(kind: str) -> list[str]:

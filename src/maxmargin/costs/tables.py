@@ -20,7 +20,11 @@ class SumOverPositions:
     """Family of the costs that add up a price per position, which an oracle adds to its scores."""
 
 
-@belongs(CostOfPositions, SumOverPositions)
+class SumOverParts:
+    """Family of the costs that add up prices of nodes and edges of a graph, or of nodes alone."""
+
+
+@belongs(CostOfPositions, SumOverPositions, SumOverParts)
 class PartCost(NamedTuple):
     """A sum over positions: scale[i] * sum_t matrix[truth_t, y_t]."""
 
@@ -28,7 +32,7 @@ class PartCost(NamedTuple):
     scale: Any  # (n_examples,) float64
 
 
-@belongs(SumOverPositions)
+@belongs(SumOverPositions, SumOverParts)
 class WeightedPartCost(NamedTuple):
     """A sum over positions of own weights: scale[i] * sum_t weight_t matrix[truth_t, y_t].
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
+    TrueParts,
     are_outputs,
     belongs,
     implements,
@@ -22,11 +23,12 @@ from maxmargin.core.contract import (
     output_size,
     output_sizes,
     score_lengths,
+    true_parts,
     truths,
 )
 from maxmargin.features.rows import row_lengths
 from maxmargin.structures.graph.layout import CellTable, GraphLayout
-from maxmargin.structures.graph.shapes import Shapes
+from maxmargin.structures.graph.shapes import Shapes, links_of
 
 
 class Graphs(NamedTuple):
@@ -178,6 +180,13 @@ def _output_size(data, i):
 def _truths(data):
     """Return the true labels of all nodes."""
     return data.graphs.labels
+
+
+@implements(true_parts, AnyGraphs)
+def _true_parts(data):
+    """Return the true labels of all nodes, and which nodes are joined."""
+    shapes = data.graphs.shapes
+    return TrueParts("vertices", np.diff(shapes.node_at), data.graphs.labels, links_of(shapes))
 
 
 @implements(are_outputs, IntegralGraphs)
