@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         StructuredSVM,
         TreeSVM,
     )
+    from maxmargin.inputs.chain_graphs import chain_graph
     from maxmargin.inputs.constraints import Constraints
     from maxmargin.inputs.graphs import Graph
     from maxmargin.solvers import Result
@@ -39,6 +40,7 @@ _HOME = {
     "Result": "solvers",
     "StructuredSVM": "estimators",
     "TreeSVM": "estimators",
+    "chain_graph": "inputs.chain_graphs",
 }
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "StructuredSVM",
     "TreeSVM",
     "__version__",
+    "chain_graph",
     "load",
 ]
 

@@ -315,8 +315,8 @@ class GraphSVM(_Graphs):
     ----------
     cost : {"hamming", "zero_one", "edge"} or cost object
         Task loss: the number of wrong nodes, or an object such as ``CostMatrix(...)``. The weights
-        of nodes, see `maxmargin.Graph`, multiply it. "zero_one" is for graphs without cycles.
-        "edge" prices edges, see `EdgeLoss`.
+        of nodes, see `maxmargin.Graph`, multiply it. "zero_one" is for integral training. "edge"
+        prices edges, see `EdgeLoss`.
     classes : iterable of labels or None
         All labels there are, in the order of `classes_`, also ones that do not occur in y. None:
         those of y, sorted.
