@@ -25,6 +25,8 @@ from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, Relaxed
 from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
+from maxmargin.structures.hierarchy.edge_field import edge_field_data, node_indicators
+from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -90,11 +92,14 @@ __all__ = [
     "UserData",
     "chain_data",
     "chain_layout",
+    "edge_field_cost",
+    "edge_field_data",
     "forest_data",
     "general_data",
     "labels_data",
     "learnt_tree",
     "multiclass_data",
+    "node_indicators",
     "ranking_data",
     "relaxed_data",
     "stacked_graphs",

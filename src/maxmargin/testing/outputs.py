@@ -25,6 +25,7 @@ from maxmargin.structures import (
     TreeLabels,
     UserData,
 )
+from maxmargin.structures.graph.data import breaks_edge
 from maxmargin.structures.graph.points import write_labelling
 from maxmargin.structures.labels.relaxed import write_point
 from maxmargin.structures.user.boxes import Box
@@ -58,6 +59,8 @@ def _of_graphs(data: Any, i: int) -> np.ndarray:
     rows = labellings(last - first, graphs.layout.n_labels)
     if len(graphs.barrier):
         rows = rows[graphs.barrier[np.arange(first, last), rows].sum(axis=1) == 0.0]
+    if len(graphs.edge_barrier):
+        rows = rows[[not breaks_edge(graphs, i, row) for row in rows]]
     return rows
 
 
