@@ -112,7 +112,7 @@ def test_unknown_nodes_are_left_out_with_their_edges():
     parts = TrueParts("vertices", np.array([3]), np.array([1, -1, 1]), given)
     found, largest = EdgeLoss().costs_of(parts, np.arange(2), np.array([0, 0, 0]))
     assert (found[0], largest[0]) == (2.0, 2.0)
-    assert parts.known_links.members.tolist() == []
+    assert parts.beside.members.tolist() == []
 
 
 @pytest.mark.parametrize(

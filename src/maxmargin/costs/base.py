@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import Links, TrueParts, found_costs, largest_costs, true_parts
+from maxmargin.core.contract import (
+    Links,
+    PricedHierarchy,
+    TrueParts,
+    found_costs,
+    largest_costs,
+    true_parts,
+)
 
 #: The K classes or m labels of a structure.
 Names = Sequence[Any] | np.ndarray
@@ -19,7 +26,12 @@ PRICED: dict[str, tuple[str, tuple[str, ...]]] = {
     "vertices": ("graphs", ("vertices", "positions", "whole")),
     "switches": ("label sets", ("switches", "whole")),
     "places": ("rankings", ("places",)),
+    "paths": ("places in a hierarchy", ("paths", "positions", "whole")),
+    "nodes": ("sets of nodes of a hierarchy", ("nodes", "switches", "whole")),
 }
+
+#: The methods that have a third argument: the edges of graphs, or the hierarchy.
+WITH_MORE = ("vertices", "paths", "nodes")
 
 
 class Cost:
@@ -42,10 +54,17 @@ class Cost:
     `places`      samples of a query     (n, 2): irrelevant, relevant a rule of inference/ranking
     `whole`       none: positions and    as above                     `WholeCost`
                   switches alike
+    `paths`       one label of a         (n,): 1 each                 `PartCost`, K x K prices
+                  hierarchy
+    `nodes`       nodes of a hierarchy,  (n, 2): off and on in truth  `SwitchCost`, M x 2 prices
+                  on or off
     ============= ====================== ============================ ==============================
 
+    Methods of the last two kinds have a third argument, a `PricedHierarchy`. A cost without them is
+    asked for `positions` and `switches` in their place: it looks at labels, not at their nodes.
+
     ``names`` are the K classes or m labels, and what does not fit them is a ValueError. A class is
-    a sequence of one position. `vertices` has a third argument, ``links``: the edges.
+    a sequence of one position. `vertices` has a third argument too: the edges, as `Links`.
 
     A cost is an immutable value: equal parameters, equal cost. `parameters` gives them back, for
     model files.
@@ -68,19 +87,21 @@ class Cost:
         """Tell whether the cost has tables for a kind of parts."""
         return any(callable(getattr(cls, name, None)) for name in PRICED[kind][1])
 
-    def tabulate(self, kind: str, names: Names, sizes: Any, links: Links | None = None) -> Any:
+    def tabulate(
+        self, kind: str, names: Names, sizes: Any, beside: Links | PricedHierarchy | None = None
+    ) -> Any:
         """Return the loss as compiled code reads it, for examples made of parts of this kind.
 
-        ``links`` are the edges of graphs, for costs that price them.
+        ``beside`` are the edges of graphs, or the hierarchy, for the methods that take them.
         """
         check_priced(self, kind)
         method = next(name for name in PRICED[kind][1] if callable(getattr(self, name, None)))
-        more = (links,) if method == "vertices" else ()
+        more = (beside,) if method in WITH_MORE else ()
         return getattr(self, method)(names, np.asarray(sizes), *more)
 
     def tabulate_parts(self, parts: TrueParts, names: Names) -> Any:
         """Return the same for true outputs, of which the known parts count."""
-        return self.tabulate(parts.kind, names, parts.sizes, parts.known_links)
+        return self.tabulate(parts.kind, names, parts.sizes, parts.beside)
 
     def costs_of(
         self, parts: TrueParts, names: Names, found: np.ndarray
@@ -116,7 +137,7 @@ def tabulate(cost: Any, data: Any, names: Names) -> Any:
     array([0.33333333, 0.5       ])
     """
     parts = true_parts(data)
-    if parts.kind == "switches" and (parts.lengths != len(names)).any():
+    if parts.kind in ("switches", "nodes") and (parts.lengths != len(names)).any():
         raise ValueError(
             f"names has {len(names)} labels but the examples have {parts.lengths[0]} each."
         )

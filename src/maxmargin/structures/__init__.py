@@ -25,8 +25,14 @@ from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, Relaxed
 from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
+from maxmargin.structures.hierarchy import cut as _cut  # noqa: F401
+from maxmargin.structures.hierarchy import tree as _tree_sets  # noqa: F401
+from maxmargin.structures.hierarchy import tree_profile as _tree_profile  # noqa: F401
+from maxmargin.structures.hierarchy.build import node_sets_data
+from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSets
 from maxmargin.structures.hierarchy.edge_field import edge_field_data, node_indicators
 from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
+from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -58,6 +64,9 @@ STRUCTURES: dict[str, type] = {
     "graph_forest": ForestGraphs,
     "graph": GeneralGraphs,
     "graph_relaxed": RelaxedGraphs,
+    "hierarchy": HierarchyPaths,
+    "hierarchy_tree": TreeSets,
+    "hierarchy_cut": CutSets,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -74,8 +83,10 @@ __all__ = [
     "ChainData",
     "ChainLayout",
     "CompiledStructure",
+    "CutSets",
     "ForestGraphs",
     "GeneralGraphs",
+    "HierarchyPaths",
     "IndependentLabels",
     "ListedLabels",
     "MulticlassData",
@@ -89,6 +100,7 @@ __all__ = [
     "StackedGraphs",
     "Structure",
     "TreeLabels",
+    "TreeSets",
     "UserData",
     "chain_data",
     "chain_layout",
@@ -100,6 +112,8 @@ __all__ = [
     "learnt_tree",
     "multiclass_data",
     "node_indicators",
+    "node_sets_data",
+    "paths_data",
     "ranking_data",
     "relaxed_data",
     "stacked_graphs",

@@ -53,6 +53,7 @@ from maxmargin.core.contract.oracles import (
 )
 from maxmargin.core.contract.priced import (
     Links,
+    PricedHierarchy,
     TrueParts,
     found_costs,
     largest_costs,
@@ -118,6 +119,7 @@ __all__ = [
     "CostOfSwitches",
     "Identity",
     "Links",
+    "PricedHierarchy",
     "TrueParts",
     "add_combination",
     "add_difference",
