@@ -10,10 +10,10 @@ from scipy.sparse.csgraph import connected_components
 
 from maxmargin.core.contract import Links, belongs, found_costs, implements, largest_costs
 from maxmargin.costs.levels import step_of, steps_of
-from maxmargin.costs.tables import SumOverParts
+from maxmargin.costs.tables import SumInSteps, SumOverParts
 
 
-@belongs(SumOverParts)
+@belongs(SumOverParts, SumInSteps)
 class EdgeCost(NamedTuple):
     """A sum over the nodes, edges and hyperedges of a graph: scale[i] times the sum of
 

@@ -24,7 +24,11 @@ class SumOverParts:
     """Family of the costs that add up prices of nodes and edges of a graph, or of nodes alone."""
 
 
-@belongs(CostOfPositions, SumOverPositions, SumOverParts)
+class SumInSteps:
+    """Family of the sums over parts whose prices may be whole numbers of steps."""
+
+
+@belongs(CostOfPositions, SumOverPositions, SumOverParts, SumInSteps)
 class PartCost(NamedTuple):
     """A sum over positions: scale[i] * sum_t matrix[truth_t, y_t]."""
 

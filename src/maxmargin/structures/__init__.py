@@ -31,6 +31,8 @@ from maxmargin.structures.hierarchy import tree as _tree_sets  # noqa: F401
 from maxmargin.structures.hierarchy import tree_profile as _tree_profile  # noqa: F401
 from maxmargin.structures.hierarchy.build import node_sets_data
 from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSets
+from maxmargin.structures.hierarchy.edge_field import edge_field_data, node_indicators
+from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
 from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
@@ -103,11 +105,14 @@ __all__ = [
     "UserData",
     "chain_data",
     "chain_layout",
+    "edge_field_cost",
+    "edge_field_data",
     "forest_data",
     "general_data",
     "labels_data",
     "learnt_tree",
     "multiclass_data",
+    "node_indicators",
     "node_sets_data",
     "paths_data",
     "ranking_data",

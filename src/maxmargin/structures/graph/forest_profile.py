@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
-    CostOfPositions,
     cost_step,
     generic,
     implements,
@@ -23,7 +22,7 @@ from maxmargin.core.contract import (
 )
 from maxmargin.costs.edge_tables import EdgeCost, all_prices
 from maxmargin.costs.levels import step_of, steps_of
-from maxmargin.costs.tables import PartCost, WholeCost
+from maxmargin.costs.tables import PartCost, SumInSteps, WholeCost
 from maxmargin.inference.graph.forest import (
     ProfileRoom,
     forest_profile,
@@ -149,30 +148,26 @@ def _most_of_all(data: Any, cost: Any) -> np.ndarray:
     return np.asarray(most_steps(cost, data, price_steps(cost)[0]))
 
 
-@implements(profile_levels, ForestGraphs, EdgeCost)
-@implements(profile_levels, ForestGraphs, PartCost)
+@implements(profile_levels, ForestGraphs, SumInSteps)
 def _profile_levels(data, cost):
     """Return 1 + the largest cost of any labelling, counted in steps of the cost."""
     return int(_most_of_all(data, cost).max(initial=0)) + 1
 
 
-@implements(cost_step, ForestGraphs, EdgeCost)
-@implements(cost_step, ForestGraphs, CostOfPositions)
+@implements(cost_step, ForestGraphs, SumInSteps)
 def _cost_step(data, cost):
     """Return the step of the cost, which all labellings have."""
     return step_of(cost)
 
 
-@implements(profile_price, ForestGraphs, EdgeCost)
-@implements(profile_price, ForestGraphs, PartCost)
+@implements(profile_price, ForestGraphs, SumInSteps)
 def _profile_price(data, cost):
     """Return the mean number of levels per node: each is as much work as one `maximize`."""
     levels, sizes = _most_of_all(data, cost), np.diff(data.graphs.shapes.node_at)
     return float(0.5 * (levels * sizes).sum() / max(sizes.sum(), 1))
 
 
-@implements(profile_room, ForestGraphs, EdgeCost)
-@implements(profile_room, ForestGraphs, PartCost)
+@implements(profile_room, ForestGraphs, SumInSteps)
 def _profile_room(data, cost):
     """Return room for any one graph and all levels; refuse graphs that are too large."""
     prices, unit = price_steps(cost)
@@ -198,15 +193,13 @@ def _profile_room(data, cost):
     return ForestProfileRoom(prices, unit, step, cell_step, own, np.zeros(n_levels))
 
 
-@implements(profile, ForestGraphs, EdgeCost)
-@implements(profile, ForestGraphs, PartCost)
+@implements(profile, ForestGraphs, SumInSteps)
 def _profile(data, cost, i, theta, room, own, h, g):
     """List all levels."""
     return profile_up_to(data, cost, i, theta, room, own, np.inf, h, g)
 
 
-@implements(profile_up_to, ForestGraphs, EdgeCost)
-@implements(profile_up_to, ForestGraphs, PartCost)
+@implements(profile_up_to, ForestGraphs, SumInSteps)
 def _profile_up_to(data, cost, i, theta, room, own, limit, h, g):
     """List the best score of every level: level l has the labellings that cost l steps."""
     graphs = data.graphs
@@ -236,8 +229,7 @@ def _profile_up_to(data, cost, i, theta, room, own, limit, h, g):
     return n_levels
 
 
-@implements(profile_output, ForestGraphs, EdgeCost)
-@implements(profile_output, ForestGraphs, PartCost)
+@implements(profile_output, ForestGraphs, SumInSteps)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     """Trace back the labelling of a level, from the tables of the last profile."""
     shape = graph_of(data.graphs.shapes, i)
@@ -248,6 +240,12 @@ def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
 
 
 # -- the zero-one cost: two levels, the right labelling and the best of all others ----------------
+
+
+@implements(cost_step, ForestGraphs, WholeCost)
+def _cost_step_whole(data, cost):
+    """Return the price of any mistake."""
+    return step_of(cost)
 
 
 @implements(profile_levels, ForestGraphs, WholeCost)

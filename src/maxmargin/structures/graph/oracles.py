@@ -167,17 +167,24 @@ def search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at
 @implements(maximize, GeneralGraphs, SumOverPositions)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from nothing, to the end."""
-    if score_scale == 0.0:
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] == 0:
         largest_prices(data, cost, i, theta, outputs, at)
         return
-    search_anew(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+    scale = max(score_scale, SMALL_SCALE)
+    search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
 
 
 @implements(maximize_bounded, GeneralGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered, as far as the effort goes."""
+    """Search from the messages that are remembered, as far as the effort goes.
+
+    Where pairs of labels are forbidden, the largest prices of all nodes are only a bound.
+    """
     if score_scale == 0.0:
-        return cost_scale * largest_prices(data, cost, i, theta, outputs, at)
+        bound = cost_scale * largest_prices(data, cost, i, theta, outputs, at)
+        if data.graphs.edge_barrier.shape[0] > 0:
+            search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+        return bound
     return search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 

@@ -197,6 +197,11 @@ def _is_point(data: Any, i: int, cells: np.ndarray) -> bool:
         own = graphs.barrier[shapes.node_at[i] : shapes.node_at[i + 1]]
         if rows[np.isneginf(own)].max(initial=0.0) > ROUNDING:
             return False
+    if len(graphs.edge_barrier):
+        n_edges = int(graphs.edge_at[i + 1] - graphs.edge_at[i])
+        tables = factors[: n_edges * n_labels**2].reshape(n_edges, -1)
+        if tables[:, np.isneginf(graphs.edge_barrier)].max(initial=0.0) > ROUNDING:
+            return False
     return _fit_together(data, i, rows, factors)
 
 

@@ -240,17 +240,21 @@ def _write_largest(data, cost, i, theta, room, outputs, at):
 @implements(maximize, RelaxedGraphs, SumOverPositions)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from nothing, to the end."""
-    if score_scale == 0.0:
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] == 0:
         _write_largest(data, cost, i, theta, room, outputs, at)
         return
-    _search_anew(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+    scale = max(score_scale, SMALL_SCALE)
+    _search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
 
 
 @implements(maximize_bounded, RelaxedGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
     if score_scale == 0.0:
-        return cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
+        bound = cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
+        if data.graphs.edge_barrier.shape[0] > 0:
+            _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+        return bound
     return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
