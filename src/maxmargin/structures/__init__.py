@@ -31,6 +31,7 @@ from maxmargin.structures.hierarchy import tree_profile as _tree_profile  # noqa
 from maxmargin.structures.hierarchy.build import node_sets_data
 from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSets
 from maxmargin.structures.hierarchy.paths import paths_data
+from maxmargin.structures.hierarchy.program import PathSetsByProgram, RelaxedPathSets
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -65,6 +66,8 @@ STRUCTURES: dict[str, type] = {
     "hierarchy": HierarchyPaths,
     "hierarchy_tree": TreeSets,
     "hierarchy_cut": CutSets,
+    "hierarchy_program": PathSetsByProgram,
+    "hierarchy_relaxed_program": RelaxedPathSets,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -90,10 +93,12 @@ __all__ = [
     "MulticlassData",
     "OwnCost",
     "PairwiseLabels",
+    "PathSetsByProgram",
     "ProgramLabels",
     "RankingData",
     "RelaxedGraphs",
     "RelaxedLabels",
+    "RelaxedPathSets",
     "RelaxedProgramLabels",
     "StackedGraphs",
     "Structure",
