@@ -34,6 +34,7 @@ from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSet
 from maxmargin.structures.hierarchy.edge_field import edge_field_data, node_indicators
 from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
 from maxmargin.structures.hierarchy.paths import paths_data
+from maxmargin.structures.hierarchy.program import PathSetsByProgram, RelaxedPathSets
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -68,6 +69,8 @@ STRUCTURES: dict[str, type] = {
     "hierarchy": HierarchyPaths,
     "hierarchy_tree": TreeSets,
     "hierarchy_cut": CutSets,
+    "hierarchy_program": PathSetsByProgram,
+    "hierarchy_relaxed_program": RelaxedPathSets,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -93,10 +96,12 @@ __all__ = [
     "MulticlassData",
     "OwnCost",
     "PairwiseLabels",
+    "PathSetsByProgram",
     "ProgramLabels",
     "RankingData",
     "RelaxedGraphs",
     "RelaxedLabels",
+    "RelaxedPathSets",
     "RelaxedProgramLabels",
     "StackedGraphs",
     "Structure",
