@@ -101,7 +101,7 @@ def test_what_fits_meets_the_contract(case):
     # Of the many kinds of label sets and graphs, and of costs of rankings, one solver with one cost
     # is compiled: every solver with every cost would take longer than all other tests. Uncompiled
     # it is the same source.
-    is_one_of_many = case.structure.startswith(("multilabel", "ranking", "graph"))
+    is_one_of_many = case.structure.startswith(("multilabel", "ranking", "graph", "hierarchy"))
     compile = not is_one_of_many or (case.cost in ("hamming", "ap") and case.solver == "bcfw")
     problem = case.problem(compile=compile)
     assert problem.calls_python == (not (compile and isinstance(problem.view.data, tuple)))

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import TrueParts, found_costs, largest_costs, true_parts
+from maxmargin.core.contract import (
+    PricedHierarchy,
+    TrueParts,
+    found_costs,
+    largest_costs,
+    true_parts,
+)
 
 #: The K classes or m labels of a structure.
 Names = Sequence[Any] | np.ndarray
@@ -18,7 +24,12 @@ PRICED: dict[str, tuple[str, tuple[str, ...]]] = {
     "positions": ("classes and sequences", ("positions", "whole")),
     "switches": ("label sets", ("switches", "whole")),
     "places": ("rankings", ("places",)),
+    "paths": ("places in a hierarchy", ("paths", "positions", "whole")),
+    "nodes": ("sets of nodes of a hierarchy", ("nodes", "switches", "whole")),
 }
+
+#: The methods that are given the hierarchy too.
+OF_HIERARCHIES = ("paths", "nodes")
 
 
 class Cost:
@@ -37,7 +48,14 @@ class Cost:
     `places`      samples of a query     (n, 2): irrelevant, relevant a rule of inference/ranking
     `whole`       none: positions and    as above                     `WholeCost`
                   switches alike
+    `paths`       one label of a         (n,): 1 each                 `PartCost`, K x K prices
+                  hierarchy
+    `nodes`       nodes of a hierarchy,  (n, 2): off and on in truth  `SwitchCost`, M x 2 prices
+                  on or off
     ============= ====================== ============================ ==============================
+
+    Methods of the last two kinds have a third argument, a `PricedHierarchy`. A cost without them is
+    asked for `positions` and `switches` in their place: it looks at labels, not at their nodes.
 
     ``names`` are the K classes or m labels, and what does not fit them is a ValueError. A class is
     a sequence of one position.
@@ -63,10 +81,14 @@ class Cost:
         """Tell whether the cost has tables for a kind of parts."""
         return any(callable(getattr(cls, name, None)) for name in PRICED[kind][1])
 
-    def tabulate(self, kind: str, names: Names, sizes: Any) -> Any:
+    def tabulate(
+        self, kind: str, names: Names, sizes: Any, hierarchy: PricedHierarchy | None = None
+    ) -> Any:
         """Return the loss as compiled code reads it, for examples made of parts of this kind."""
         check_priced(self, kind)
         method = next(name for name in PRICED[kind][1] if callable(getattr(self, name, None)))
+        if method in OF_HIERARCHIES:
+            return getattr(self, method)(names, np.asarray(sizes), hierarchy)
         return getattr(self, method)(names, np.asarray(sizes))
 
     def costs_of(
@@ -82,7 +104,8 @@ class Cost:
         >>> Hamming().costs_of(switches(truth), ["a", "b", "c"], np.array([1, 1, 1, 1, 1, 0]))
         (array([1., 0.]), array([2., 3.]))
         """
-        return both_costs(self.tabulate(parts.kind, names, parts.sizes), parts, found)
+        tables = self.tabulate(parts.kind, names, parts.sizes, parts.hierarchy)
+        return both_costs(tables, parts, found)
 
 
 def both_costs(tables: Any, parts: TrueParts, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,11 +126,13 @@ def tabulate(cost: Any, data: Any, names: Names) -> Any:
     array([0.33333333, 0.5       ])
     """
     parts = true_parts(data)
-    if parts.kind == "switches" and (parts.lengths != len(names)).any():
+    if parts.kind in ("switches", "nodes") and (parts.lengths != len(names)).any():
         raise ValueError(
             f"names has {len(names)} labels but the examples have {parts.lengths[0]} each."
         )
-    return cost.tabulate(parts.kind, names, parts.sizes)
+    if parts.hierarchy is None:
+        return cost.tabulate(parts.kind, names, parts.sizes)
+    return cost.tabulate(parts.kind, names, parts.sizes, parts.hierarchy)
 
 
 def fitting_costs(kind: str) -> list[str]:

@@ -25,6 +25,8 @@ from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, Relaxed
 from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
+from maxmargin.structures.hierarchy.data import HierarchyPaths
+from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -56,6 +58,7 @@ STRUCTURES: dict[str, type] = {
     "graph_forest": ForestGraphs,
     "graph": GeneralGraphs,
     "graph_relaxed": RelaxedGraphs,
+    "hierarchy": HierarchyPaths,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -74,6 +77,7 @@ __all__ = [
     "CompiledStructure",
     "ForestGraphs",
     "GeneralGraphs",
+    "HierarchyPaths",
     "IndependentLabels",
     "ListedLabels",
     "MulticlassData",
@@ -95,6 +99,7 @@ __all__ = [
     "labels_data",
     "learnt_tree",
     "multiclass_data",
+    "paths_data",
     "ranking_data",
     "relaxed_data",
     "stacked_graphs",

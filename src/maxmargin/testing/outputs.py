@@ -13,6 +13,7 @@ from maxmargin.structures import (
     ChainData,
     ForestGraphs,
     GeneralGraphs,
+    HierarchyPaths,
     IndependentLabels,
     ListedLabels,
     MulticlassData,
@@ -34,7 +35,7 @@ from maxmargin.testing.enumerate import labellings
 OutputSource = Callable[[int], Sequence[Any]] | Sequence[Sequence[Any]]
 
 
-def _of_multiclass(data: MulticlassData, i: int) -> np.ndarray:
+def _of_multiclass(data: MulticlassData | HierarchyPaths, i: int) -> np.ndarray:
     return labellings(1, data.n_labels)
 
 
@@ -140,6 +141,7 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     ForestGraphs: _of_graphs,
     GeneralGraphs: _of_graphs,
     RelaxedGraphs: _of_relaxed_graphs,
+    HierarchyPaths: _of_multiclass,
     IndependentLabels: _of_labels,
     TreeLabels: _of_labels,
     ListedLabels: _of_labels,

@@ -15,6 +15,7 @@ from maxmargin.costs import (
     Cost,
     tabulate,
 )
+from maxmargin.inference.hierarchy.shape import hierarchy_shape
 from maxmargin.structures import (
     OwnCost,
     StackedGraphs,
@@ -25,6 +26,7 @@ from maxmargin.structures import (
     general_data,
     labels_data,
     multiclass_data,
+    paths_data,
     ranking_data,
     relaxed_data,
     stacked_graphs,
@@ -131,6 +133,13 @@ def _tiny_graphs(make: Callable[[Any], Any], edges: Any) -> Callable[..., TinyDa
     return of
 
 
+def _tiny_paths(kind: str, rng: np.random.Generator) -> TinyData:
+    """Return labels at two children of one root, and at another root."""
+    shape = hierarchy_shape(4, child=[2, 3], parent=[0, 0])
+    labels = rng.permutation(np.arange(6) % N_LABELS)
+    return TinyData(paths_data(_features(6, kind, rng), labels, shape, [3, 1, 2]), np.ones(6, int))
+
+
 def _tiny_labels(inference: str, edges: Any = ()) -> Callable[..., TinyData]:
     """Return a maker of label sets: no set empty, as F1 asks, and one label not known."""
 
@@ -165,6 +174,7 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "graph": _tiny_graphs(general_data, [[], [(0, 1), (2, 1), (0, 2)], [(1, 0)], [(2, 0)]]),
     # Without cycles the relaxation is exact.
     "graph_relaxed": _tiny_graphs(relaxed_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
+    "hierarchy": _tiny_paths,
     "multilabel": _tiny_labels("independent"),
     "multilabel_tree": _tiny_labels("tree", [(0, 1), (1, 2)]),
     "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),

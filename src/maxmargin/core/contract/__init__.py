@@ -52,6 +52,7 @@ from maxmargin.core.contract.oracles import (
     profile_up_to,
 )
 from maxmargin.core.contract.priced import (
+    PricedHierarchy,
     TrueParts,
     found_costs,
     largest_costs,
@@ -116,6 +117,7 @@ __all__ = [
     "CostOfPositions",
     "CostOfSwitches",
     "Identity",
+    "PricedHierarchy",
     "TrueParts",
     "add_combination",
     "add_difference",

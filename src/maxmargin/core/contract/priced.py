@@ -14,25 +14,41 @@ from maxmargin.core.contract.structure import output_sizes, truths
 from maxmargin.core.dispatch import generic, generic_with_default
 
 
+class PricedHierarchy(NamedTuple):
+    """What costs know of a hierarchy of M nodes; nodes are numbered parents first.
+
+    If an output is one of K labels, label k has the nodes nodes[node_at[k] : node_at[k + 1]], in
+    increasing order. If an output is a set of nodes, these two arrays are empty.
+    """
+
+    alpha: Any  # (M,) float64 >= 0: the weights of nodes in the norm
+    is_leaf: Any  # (M,) bool
+    node_at: Any  # (K + 1,) int64
+    nodes: Any  # int32
+
+
 class TrueParts(NamedTuple):
     """What costs look at in true outputs: parts, each in one of several states.
 
     ``kind`` says what the parts are: "positions" (of a sequence, each with one label; a class is
-    one position), "switches" (labels of a set, off 0 or on 1) or "places" (samples of a ranking,
-    irrelevant 0 or relevant 1).
+    one position), "switches" (labels of a set, off 0 or on 1), "places" (samples of a ranking,
+    irrelevant 0 or relevant 1), "paths" (one label of a hierarchy, as one position) or "nodes" (of
+    a hierarchy, off 0 or on 1).
     """
 
     kind: str
     lengths: Any  # (n_examples,) int64: how many parts each example has
     states: Any  # (sum of lengths,) int: the true states, one example after the other; -1: unknown
+    hierarchy: PricedHierarchy | None = None  # of "paths" and "nodes"
 
     @property
     def sizes(self) -> np.ndarray:
         """How many parts of each example are known.
 
-        For switches and places an array of shape (n, 2): how many are in state 0 and in state 1.
+        For switches, places and nodes an array of shape (n, 2): how many are in state 0 and in
+        state 1.
         """
-        if self.kind == "positions":
+        if self.kind in ("positions", "paths"):
             return _sums(self.lengths, self.states >= 0)
         return np.stack([_sums(self.lengths, self.states == state) for state in (0, 1)], axis=1)
 
