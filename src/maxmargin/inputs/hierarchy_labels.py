@@ -231,7 +231,7 @@ def _from_matrix(y: Any, n_examples: int, hierarchy: Hierarchy | None) -> NodeLa
     cells = sp.csr_matrix(matrix)
     if not np.isin(cells.data, (0, 1)).all():
         wrong = cells.data[~np.isin(cells.data, (0, 1))][0]
-        raise ValueError(f"y has the value {wrong!r}; an indicator matrix holds 0 and 1.")
+        raise ValueError(f"y has the value {wrong}; an indicator matrix holds 0 and 1.")
     cells = cells.astype(np.int32)
     cells.eliminate_zeros()
     if hasattr(y, "columns"):

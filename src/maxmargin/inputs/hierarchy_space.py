@@ -107,7 +107,8 @@ class HierarchySpace:
         has_child[edges[is_used[edges[:, 0]], 1]] = True
         stops = ends[has_child[ends]] if kind in ("path", "paths") else np.zeros(0, dtype=np.int64)
         kept = np.flatnonzero(is_used & ~is_common)
-        if len(kept) + len(stops) < 2 and kind != "closed" or len(kept) + len(stops) == 0:
+        n_nodes = len(kept) + len(stops)
+        if n_nodes == 0 or (n_nodes == 1 and kind != "closed"):
             only = hierarchy.nodes[ends].tolist()
             what = f"only one label, {only[0]!r}" if only else "no label"
             raise ValueError(f"There is {what} in y; at least 2 are needed.")
@@ -159,91 +160,61 @@ class HierarchySpace:
 
     # -- there and back --------------------------------------------------------------------------
 
-    def cells(self, closed: sp.csr_matrix) -> np.ndarray:
-        """Return closed sets over the user's nodes as those of the model: int8, shape (n, m).
-
-        Nodes that the model does not have are left out. Of one path, or of paths, what is left may
-        be no output of the model, and is then extended by the first leaf below it.
-        """
-        found = np.zeros((closed.shape[0], len(self)), dtype=np.int8)
-        plain = np.flatnonzero(~self.is_stop)
-        found[:, plain] = closed[:, self.node[plain]].toarray()
-        if self.kind == "closed":
-            return found
-        for k in np.flatnonzero(self.is_stop).tolist():
-            v = int(self.node[k])
-            below = self._model_children(v)
-            at_v = np.asarray(closed[:, [v]].todense()).ravel() > 0
-            found[:, k] = at_v & ~found[:, below].any(axis=1) if len(below) else at_v
-        self._complete(found)
+    def codes(self, closed: sp.csr_matrix) -> np.ndarray:
+        """Return the label of each closed set that is one path: its place in `leaves`, int32."""
+        ends = self.hierarchy.most_specific(closed)
+        _check_labels(self.kind, self.hierarchy, ends)
+        code = np.full(len(self.hierarchy), -1, dtype=np.int32)
+        code[self.node[self.leaves]] = np.arange(len(self.leaves))
+        found = code[ends.indices]
+        if (found < 0).any():
+            self._refuse_unseen(int(np.flatnonzero(found < 0)[0]), ends)
         return found
 
-    def codes(self, closed: sp.csr_matrix) -> np.ndarray:
-        """Return the label of each closed set, its place in `leaves`; int32, shape (n,)."""
-        leaves = self.leaves
-        return self.cells(closed)[:, leaves].argmax(axis=1).astype(np.int32)
+    def cells(self, closed: sp.csr_matrix) -> sp.csr_matrix:
+        """Return closed sets over the user's nodes as those of the model: int32, shape (n, m)."""
+        ends = self.hierarchy.most_specific(closed)
+        _check_labels(self.kind, self.hierarchy, ends)
+        plain, stops = self.node[~self.is_stop], self.node[self.is_stop]
+        found = sp.csr_matrix(sp.hstack([closed[:, plain], ends[:, stops]]), dtype=np.int32)
+        found.eliminate_zeros()
+        found.sort_indices()
+        wrong = np.diff(self.closed(found).indptr) != np.diff(closed.indptr)
+        if self.kind == "paths":  # at inner nodes that have no stop, no output may end
+            at_leaf = np.isin(ends.indices, self.node[self.leaves])
+            wrong |= np.bincount(_row_of(ends)[~at_leaf], minlength=ends.shape[0]) > 0
+        if wrong.any():
+            self._refuse_unseen(int(np.flatnonzero(wrong)[0]), ends)
+        return found
 
-    def known(self, closed: sp.csr_matrix) -> np.ndarray:
-        """Tell which closed sets are outputs of the model: none of their nodes is unseen."""
-        return np.asarray((self.closed(self.cells(closed)) != closed).sum(axis=1)).ravel() == 0
-
-    def closed(self, cells: np.ndarray) -> sp.csr_matrix:
+    def closed(self, cells: Any) -> sp.csr_matrix:
         """Return sets of nodes of the model as closed sets over the user's nodes."""
-        plain = np.flatnonzero(~self.is_stop)
-        found = np.zeros((len(cells), len(self.hierarchy)), dtype=np.int32)
-        found[:, self.node[plain]] = np.asarray(cells)[:, plain] != 0
-        found[:, self.always] = 1
-        return sp.csr_matrix(found)
+        own = sp.csr_matrix(cells, dtype=np.int32)[:, np.flatnonzero(~self.is_stop)].tocoo()
+        n = own.shape[0]
+        rows = np.concatenate([own.row, np.repeat(np.arange(n), len(self.always))])
+        columns = np.concatenate([self.node[own.col], np.tile(self.always, n)])
+        ones = np.ones(len(rows), dtype=np.int32)
+        found = sp.csr_matrix((ones, (rows, columns)), shape=(n, len(self.hierarchy)))
+        found.sort_indices()
+        return found
 
-    def paths_of(self, codes: np.ndarray) -> np.ndarray:
-        """Return the nodes of the model on the path of each label; int8, shape (n, m)."""
-        return self.path_table[np.asarray(codes)]
+    def closed_of(self, codes: np.ndarray) -> sp.csr_matrix:
+        """Return the paths of labels as closed sets over the user's nodes."""
+        return sp.csr_matrix(self.hierarchy.ancestry[self.node[self.leaves[np.asarray(codes)]]])
 
-    @property
-    def path_table(self) -> np.ndarray:
-        """The nodes of the model on the path of each label, as rows; int8, shape (K, m)."""
-        found = np.zeros((len(self), len(self)), dtype=np.int8)
-        for v in range(len(self)):
-            own = self.shape.parents[self.shape.parent_at[v] : self.shape.parent_at[v + 1]]
-            found[v] = found[own].any(axis=0)
-            found[v, v] = 1
-        return found[self.leaves]
+    def ancestry(self) -> sp.csr_matrix:
+        """Row v marks the nodes of the model on the paths to its node v; int32, shape (m, m)."""
+        node = self.node[~self.is_stop]
+        above = self.hierarchy.ancestry[self.node][:, node]
+        own = sp.identity(len(self), dtype=np.int32, format="csr")[:, np.flatnonzero(self.is_stop)]
+        return sp.csr_matrix(sp.hstack([above, own]), dtype=np.int32)
 
-    def _model_children(self, v: int) -> np.ndarray:
-        """Return the nodes of the model that stand for children of a user's node."""
-        shape = self.hierarchy.shape
-        below = shape.children[shape.child_at[v] : shape.child_at[v + 1]]
-        return np.flatnonzero(np.isin(self.node, below) & ~self.is_stop)
-
-    def _complete(self, cells: np.ndarray) -> None:
-        """Extend sets without a leaf below one of their nodes by the first leaf below it."""
-        shape = self.shape
-        first = np.arange(len(self))  # the first leaf below each node
-        for v in range(len(self) - 1, -1, -1):
-            below = shape.children[shape.child_at[v] : shape.child_at[v + 1]]
-            if len(below):
-                first[v] = first[below[0]]
-        table = self.path_table
-        row = {int(leaf): k for k, leaf in enumerate(self.leaves)}
-        leaves = self.leaves
-        for i in np.flatnonzero(~cells[:, leaves].any(axis=1)):
-            inside = np.flatnonzero(cells[i])
-            start = int(inside[-1]) if len(inside) else 0
-            path = table[row[int(first[start])]]
-            cells[i] = np.maximum(cells[i], path) if self.kind == "paths" else path
-        if self.kind == "paths":
-            self._complete_inner(cells, first, table, row)
-
-    def _complete_inner(
-        self, cells: np.ndarray, first: np.ndarray, table: np.ndarray, row: dict[int, int]
-    ) -> None:
-        """Extend sets with an inner node none of whose children is in them."""
-        shape = self.shape
-        for v in range(len(self)):
-            below = shape.children[shape.child_at[v] : shape.child_at[v + 1]]
-            if len(below):
-                short = (cells[:, v] > 0) & ~cells[:, below].any(axis=1)
-                cells[short] = np.maximum(cells[short], table[row[int(first[v])]])
+    def _refuse_unseen(self, i: int, ends: sp.csr_matrix) -> None:
+        some = self.hierarchy.nodes[ends.indices[ends.indptr[i] : ends.indptr[i + 1]]].tolist()
+        raise ValueError(
+            f"y[{i}] is {', '.join(map(repr, some[:3]))}, a label that the first examples did not "
+            "have: pass the hierarchy with all nodes there will be."
+        )
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -284,6 +255,11 @@ class HierarchySpace:
         return found
 
 
+def _row_of(cells: sp.csr_matrix) -> np.ndarray:
+    """Return the row of each cell that is not 0."""
+    return np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr))
+
+
 def _check_labels(kind: str, hierarchy: Hierarchy, ends: sp.csr_matrix) -> None:
     """Refuse labels that a space does not have, naming one that does."""
     counts = np.diff(ends.indptr)
@@ -303,7 +279,7 @@ def _check_labels(kind: str, hierarchy: Hierarchy, ends: sp.csr_matrix) -> None:
             f"space={kind!r} has {SPACES[kind]}. For several paths there are 'paths' and 'closed'."
         )
     if kind == "leaf" and not hierarchy.is_leaf[ends.indices].all():
-        i = int(np.flatnonzero(~hierarchy.is_leaf[ends.indices])[0])
+        i = int(np.flatnonzero(~hierarchy.is_leaf[ends.indices])[0])  # one node per label
         name = hierarchy.nodes.tolist()[ends.indices[i]]
         raise ValueError(
             f"y[{i}] is the inner node {name!r}: space='leaf' has {SPACES['leaf']}. Paths that end "
