@@ -25,6 +25,7 @@ from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, Relaxed
 from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
+from maxmargin.structures.hierarchy import norm as _norm  # noqa: F401
 from maxmargin.structures.hierarchy.data import HierarchyPaths
 from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
