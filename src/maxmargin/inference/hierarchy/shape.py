@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["HierarchyShape", "ancestors", "hierarchy_shape", "is_forest", "parents_first"]
+__all__ = [
+    "HierarchyShape",
+    "ancestors",
+    "hierarchy_shape",
+    "is_forest",
+    "parents_first",
+    "parents_of",
+]
 
 
 class HierarchyShape(NamedTuple):
@@ -98,6 +105,13 @@ def parents_first(
 def is_forest(shape: HierarchyShape) -> bool:
     """Tell whether every node has at most one parent."""
     return bool(np.diff(shape.parent_at).max(initial=0) <= 1)
+
+
+def parents_of(shape: HierarchyShape) -> npt.NDArray[np.int32]:
+    """Return the parent of each node of a forest, -1 for roots."""
+    parent = np.full(len(shape.parent_at) - 1, -1, dtype=np.int32)
+    parent[np.diff(shape.parent_at) == 1] = shape.parents
+    return parent
 
 
 def ancestors(shape: HierarchyShape, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:

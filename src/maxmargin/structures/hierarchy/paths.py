@@ -34,7 +34,7 @@ from maxmargin.core.contract import (
     workspace,
 )
 from maxmargin.features.rows import as_features, check_labels, frozen, row_lengths
-from maxmargin.inference.hierarchy.shape import HierarchyShape, ancestors, is_forest
+from maxmargin.inference.hierarchy.shape import HierarchyShape, ancestors, is_forest, parents_of
 from maxmargin.structures.hierarchy.data import HierarchyPaths, check_alpha
 
 
@@ -107,13 +107,6 @@ def paths_data(
         frozen(own, np.int32),
         frozen(parents_of(shape) if is_forest(shape) else np.zeros(0), np.int32),
     )
-
-
-def parents_of(shape: HierarchyShape) -> np.ndarray:
-    """Return the parent of each node of a forest, -1 for roots."""
-    parent = np.full(len(shape.parent_at) - 1, -1, dtype=np.int32)
-    parent[np.diff(shape.parent_at) == 1] = shape.parents
-    return parent
 
 
 def label_gram(data: HierarchyPaths) -> np.ndarray:
