@@ -25,8 +25,12 @@ from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, Relaxed
 from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
+from maxmargin.structures.hierarchy import cut as _cut  # noqa: F401
 from maxmargin.structures.hierarchy import norm as _norm  # noqa: F401
-from maxmargin.structures.hierarchy.data import HierarchyPaths
+from maxmargin.structures.hierarchy import tree as _tree_sets  # noqa: F401
+from maxmargin.structures.hierarchy import tree_profile as _tree_profile  # noqa: F401
+from maxmargin.structures.hierarchy.build import node_sets_data
+from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSets
 from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
@@ -60,6 +64,8 @@ STRUCTURES: dict[str, type] = {
     "graph": GeneralGraphs,
     "graph_relaxed": RelaxedGraphs,
     "hierarchy": HierarchyPaths,
+    "hierarchy_tree": TreeSets,
+    "hierarchy_cut": CutSets,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -76,6 +82,7 @@ __all__ = [
     "ChainData",
     "ChainLayout",
     "CompiledStructure",
+    "CutSets",
     "ForestGraphs",
     "GeneralGraphs",
     "HierarchyPaths",
@@ -92,6 +99,7 @@ __all__ = [
     "StackedGraphs",
     "Structure",
     "TreeLabels",
+    "TreeSets",
     "UserData",
     "chain_data",
     "chain_layout",
@@ -100,6 +108,7 @@ __all__ = [
     "labels_data",
     "learnt_tree",
     "multiclass_data",
+    "node_sets_data",
     "paths_data",
     "ranking_data",
     "relaxed_data",

@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.core.contract import output_size
 from maxmargin.structures import (
     ChainData,
+    CutSets,
     ForestGraphs,
     GeneralGraphs,
     HierarchyPaths,
@@ -24,9 +25,12 @@ from maxmargin.structures import (
     RelaxedLabels,
     RelaxedProgramLabels,
     TreeLabels,
+    TreeSets,
     UserData,
 )
 from maxmargin.structures.graph.points import write_labelling
+from maxmargin.structures.hierarchy.build import is_allowed
+from maxmargin.structures.hierarchy.sets import write_difference
 from maxmargin.structures.labels.relaxed import write_point
 from maxmargin.structures.user.boxes import Box
 from maxmargin.testing.enumerate import labellings
@@ -68,6 +72,14 @@ def _of_relaxed_graphs(data: RelaxedGraphs, i: int) -> np.ndarray:
     cells = np.zeros((len(rows), int(output_size(data, i))))
     for own, row in zip(cells, rows, strict=True):
         write_labelling(data, i, row, own, 0)
+    return cells
+
+
+def _of_node_sets(data: TreeSets | CutSets, i: int) -> np.ndarray:
+    sets = [y for y in labellings(data.n_nodes, 2) if is_allowed(data, y)]
+    cells = np.zeros((len(sets), int(output_size(data, i))), dtype=np.int32)
+    for own, y in zip(cells, sets, strict=True):
+        write_difference(data, i, y, own, 0)
     return cells
 
 
@@ -142,6 +154,8 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     GeneralGraphs: _of_graphs,
     RelaxedGraphs: _of_relaxed_graphs,
     HierarchyPaths: _of_multiclass,
+    TreeSets: _of_node_sets,
+    CutSets: _of_node_sets,
     IndependentLabels: _of_labels,
     TreeLabels: _of_labels,
     ListedLabels: _of_labels,

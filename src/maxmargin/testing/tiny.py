@@ -26,12 +26,14 @@ from maxmargin.structures import (
     general_data,
     labels_data,
     multiclass_data,
+    node_sets_data,
     paths_data,
     ranking_data,
     relaxed_data,
     stacked_graphs,
 )
 from maxmargin.surrogates import SURROGATES
+from maxmargin.testing.enumerate import node_sets
 from maxmargin.training.settings import resolve_search
 from maxmargin.training.task import Task
 
@@ -140,6 +142,19 @@ def _tiny_paths(kind: str, rng: np.random.Generator) -> TinyData:
     return TinyData(paths_data(_features(6, kind, rng), labels, shape, [3, 1, 2]), np.ones(6, int))
 
 
+def _tiny_sets(space: str, child: Any, parent: Any) -> Callable[..., TinyData]:
+    """Return a maker of sets of N_LABELS nodes, none of them empty."""
+    shape = hierarchy_shape(N_LABELS, child, parent)
+
+    def make(kind: str, rng: np.random.Generator) -> TinyData:
+        listed = node_sets(shape, space)
+        sets = rng.choice(listed[listed.any(axis=1)], size=4)
+        data = node_sets_data(_features(4, kind, rng), sets, shape, space=space)
+        return TinyData(data, np.full(4, N_LABELS))
+
+    return make
+
+
 def _tiny_labels(inference: str, edges: Any = ()) -> Callable[..., TinyData]:
     """Return a maker of label sets: no set empty, as F1 asks, and one label not known."""
 
@@ -175,6 +190,8 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     # Without cycles the relaxation is exact.
     "graph_relaxed": _tiny_graphs(relaxed_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
     "hierarchy": _tiny_paths,
+    "hierarchy_tree": _tiny_sets("paths", child=[1, 2], parent=[0, 0]),
+    "hierarchy_cut": _tiny_sets("closed", child=[2, 2], parent=[0, 1]),
     "multilabel": _tiny_labels("independent"),
     "multilabel_tree": _tiny_labels("tree", [(0, 1), (1, 2)]),
     "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),

@@ -14,13 +14,16 @@ So what is added to the column of a node is multiplied by alpha_n (R^-1 Psi, see
 unchanged.
 """
 
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.contract import belongs, implements, n_weights
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import add_row, add_scores, belongs, implements, n_weights
 from maxmargin.inference.hierarchy.shape import HierarchyShape
 from maxmargin.structures.classes.data import OneLabel
 
@@ -68,13 +71,14 @@ class TreeSets(NamedTuple):
     n_nodes: int
     has_bias: int
     alpha: Any  # (n_nodes,) float64, writeable
-    shape: HierarchyShape
+    parent: Any  # (n_nodes,) int32, -1 for roots
+    n_children: Any  # (n_nodes,) int32
     to_leaves: int  # 0: any closed set, the empty one too; 1: not empty, and each path to a leaf
 
 
 @belongs(NodeSets, HierarchyData)
 class CutSets(NamedTuple):
-    """Examples with closed sets of nodes of a DAG, the empty one too. Fields of `TreeSets`."""
+    """Examples with closed sets of nodes of a DAG, the empty one too; fields as in `TreeSets`."""
 
     features: Any
     node_at: Any
@@ -90,6 +94,25 @@ class CutSets(NamedTuple):
 def _n_weights(data):
     """Return the length of w: one weight per feature and node, and one bias per node."""
     return (data.n_columns + data.has_bias) * data.n_nodes
+
+
+@jitable
+def add_node(data, i, node, scale, W):
+    """Add alpha times x_i and the bias to the column of a node."""
+    mass = scale * data.alpha[node]
+    if mass != 0.0:
+        add_row(data.features, i, node, mass, W)
+        if data.has_bias:
+            W[data.n_columns, node] += mass
+
+
+@jitable
+def score_nodes(data, i, w, scale, nodes):
+    """Fill ``nodes``, of shape (1, n_nodes), with the scores of all nodes."""
+    W = w.reshape((data.n_columns + data.has_bias, data.n_nodes))
+    for n in range(data.n_nodes):
+        nodes[0, n] = scale * W[data.n_columns, n] if data.has_bias else 0.0
+    add_scores(data.features, i, 1, scale, W, nodes)
 
 
 def check_alpha(alpha: Any, n_nodes: int) -> np.ndarray:

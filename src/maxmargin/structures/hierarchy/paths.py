@@ -20,8 +20,6 @@ from maxmargin.core.contract import (
     add_few,
     add_listed,
     add_parts,
-    add_row,
-    add_scores,
     difference_potentials,
     few_scores,
     implements,
@@ -35,7 +33,7 @@ from maxmargin.core.contract import (
 )
 from maxmargin.features.rows import as_features, check_labels, frozen, row_lengths
 from maxmargin.inference.hierarchy.shape import HierarchyShape, ancestors, is_forest, parents_of
-from maxmargin.structures.hierarchy.data import HierarchyPaths, check_alpha
+from maxmargin.structures.hierarchy.data import HierarchyPaths, add_node, check_alpha, score_nodes
 
 
 class PathPotentials(NamedTuple):
@@ -185,10 +183,7 @@ def add_up_paths(data, theta):
 @implements(potentials, HierarchyPaths)
 def _potentials(data, i, w, scale, theta):
     """Score every node, then every label."""
-    W = w.reshape((data.n_columns + data.has_bias, data.n_nodes))
-    for n in range(data.n_nodes):
-        theta.nodes[0, n] = scale * W[data.n_columns, n] if data.has_bias else 0.0
-    add_scores(data.features, i, 1, scale, W, theta.nodes)
+    score_nodes(data, i, w, scale, theta.nodes)
     add_up_paths(data, theta)
 
 
@@ -209,16 +204,6 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 
 
 # -- joint features --------------------------------------------------------------------------------
-
-
-@jitable
-def add_node(data, i, node, scale, W):
-    """Add alpha times x_i and the bias to the column of a node."""
-    mass = scale * data.alpha[node]
-    if mass != 0.0:
-        add_row(data.features, i, node, mass, W)
-        if data.has_bias:
-            W[data.n_columns, node] += mass
 
 
 @jitable

@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin.core.compile import kernel
 
-#: If all l_c are below this, log(exp(s) - 1) with s = sum_c log(1 + exp(l_c)) is log sum_c exp(l_c):
+#: If all l_c are below this, log(exp(s) - 1), s = sum_c log(1 + exp(l_c)), is log sum_c exp(l_c):
 #: products of two exp(l_c) are lost in rounding.
 _LOW = -40.0
 
