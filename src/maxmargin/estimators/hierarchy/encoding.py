@@ -17,7 +17,7 @@ from maxmargin.inputs.hierarchy_space import HierarchySpace, choose_space
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.regularizers.hierarchy import alpha_weights
-from maxmargin.structures import paths_data
+from maxmargin.structures import node_sets_data, paths_data
 from maxmargin.training.task import Task
 
 __all__ = ["HierarchyOptions", "HierarchyReader"]
@@ -104,16 +104,9 @@ class HierarchyReader:
             return paths_data(
                 rows, codes, space.shape, space.leaves, alpha=self.alpha, bias=self.has_bias
             )
-        from maxmargin.structures.hierarchy.sets import sets_data
-
         cells = space.cells(labels.closed)
-        return sets_data(
-            rows,
-            cells,
-            space.shape,
-            to_leaves=space.kind == "paths",
-            alpha=self.alpha,
-            bias=self.has_bias,
+        return node_sets_data(
+            rows, cells, space.shape, space=space.kind, alpha=self.alpha, bias=self.has_bias
         )
 
     @property
