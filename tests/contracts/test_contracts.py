@@ -172,7 +172,8 @@ def is_refused(case):
     """Micro-F1 is for label sets, and has a cost of its own."""
     if case.surrogate != "micro_f1":
         return False
-    if case.structure.startswith("multilabel") and case.cost in ("hamming", "f1"):
+    is_of_sets = case.structure.startswith(("multilabel", "hierarchy_"))
+    if is_of_sets and case.cost in ("hamming", "f1", "node_hamming"):
         return False
     with pytest.raises(
         ValueError, match=r"surrogate=MicroF1\(\) (is for label sets|has a cost of)"
@@ -301,7 +302,7 @@ def test_oracles_meet_the_contract(structure, cost, seed):
 
 
 @pytest.mark.parametrize(
-    "structure", [name for name in STRUCTURES if name.startswith("multilabel")]
+    "structure", [name for name in STRUCTURES if name.startswith(("multilabel", "hierarchy_"))]
 )
 def test_oracles_of_micro_f1_meet_the_contract(structure):
     view = tiny_problem(structure, "hamming", "micro_f1", compile=False).view
