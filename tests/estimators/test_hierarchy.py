@@ -297,7 +297,7 @@ def test_sparse_and_missing_rows(rng):
         ({"hierarchy": [(1, 0), ("1", 0)]}, None, "look alike"),
         ({"hierarchy": {"pet": ["cat", "dog"]}}, None, "which is no node of the hierarchy"),
         ({"hierarchy": {"cat": "pet", "dog": None}}, None, "'cat' has the parent 'pet'"),
-        ({"hierarchy": TREE}, ["cat"] * 60, "only one label, 'cat'"),
+        ({"hierarchy": TREE}, ["cat"] * 60, "only one class, 'cat'"),
         ({"hierarchy": TREE, "space": "leaf"}, ["cat", "pet"] * 30, "space='path'"),
         ({"hierarchy": TREE, "space": "paths"}, [{"cat"}, set()] * 30, "is empty.*'closed'"),
         ({"hierarchy": TREE, "space": "forest"}, None, "space='forest' is not known"),

@@ -312,7 +312,7 @@ def test_spaces_are_there_and_back_on_random_graphs(rng):
         ([{"cat"}, set()], "path", "y\\[1\\] is empty.*'closed'"),
         ([{"cat"}, set()], "paths", "y\\[1\\] is empty.*'closed'"),
         ([{"cat", "owl"}, {"cat"}], "leaf", "2 most specific nodes, 'cat', 'owl'.*'paths'"),
-        (["cat", "cat"], "leaf", "only one label, 'cat'"),
+        (["cat", "cat"], "leaf", "only one class, 'cat'"),
         ([set(), set()], "closed", "no label"),
         (["cat", "dog"], "tree", "space='tree' is not known"),
     ],

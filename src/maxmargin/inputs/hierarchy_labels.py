@@ -157,7 +157,8 @@ def read_nodes(
     """
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    if isinstance(y, (str, bytes, dict)) or not (hasattr(y, "__len__") or sp.issparse(y)):
+    is_list = hasattr(y, "__len__") or hasattr(y, "__array__") or sp.issparse(y)
+    if isinstance(y, (str, bytes, dict)) or not is_list:
         raise TypeError(f"y must be a sequence of labels, got {type(y).__name__}.")
     if sp.issparse(y) or hasattr(y, "columns"):
         return _from_matrix(y, n_examples, hierarchy)

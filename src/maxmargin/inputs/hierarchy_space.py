@@ -110,7 +110,7 @@ class HierarchySpace:
         n_nodes = len(kept) + len(stops)
         if n_nodes == 0 or (n_nodes == 1 and kind != "closed"):
             only = hierarchy.nodes[ends].tolist()
-            what = f"only one label, {only[0]!r}" if only else "no label"
+            what = f"only one class, {only[0]!r}," if only else "no label"
             raise ValueError(f"There is {what} in y; at least 2 are needed.")
         place = np.full(len(hierarchy), -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))

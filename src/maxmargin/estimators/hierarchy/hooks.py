@@ -29,7 +29,7 @@ from maxmargin.training.settings import check_flags, resolve_cost
 from maxmargin.training.task import Task
 
 #: What cost="auto" stands for, by whether an output is one path.
-AUTO_COSTS = {True: "zero_one", False: "hamming"}
+AUTO_COSTS = {True: "normalized_hierarchical", False: "node_hamming"}
 #: So many scores of nodes are held at once in prediction.
 MOST_CELLS = 4_000_000
 

@@ -51,8 +51,9 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         Whether nodes that are on the same paths share one weight alpha, so that it does not matter
         how often a node is repeated.
     cost : str or object
-        Task loss. "auto" is "zero_one" where an output is one path, else "hamming", the number of
-        nodes that are wrong.
+        Task loss. "auto" is "normalized_hierarchical" where an output is one path, the root of the
+        sum of alpha over the nodes that are wrong, else "node_hamming", their number. Others are
+        "zero_one", "tree_distance", "leaf_hamming" and, for single labels, `CostMatrix`.
     fit_intercept : bool
     missing : {"indicator", "mean", "zero", "error"}
         What is done about values that are missing, NaN; see `MulticlassSVM`.
