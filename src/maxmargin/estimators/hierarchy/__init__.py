@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maxmargin.estimators.hierarchy.baselines import FlatSVM, LocalRidge, LocalSVM
 from maxmargin.estimators.hierarchy.svm import HierarchySVM
 
-__all__ = ["HierarchySVM"]
+__all__ = ["FlatSVM", "HierarchySVM", "LocalRidge", "LocalSVM"]
