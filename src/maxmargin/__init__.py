@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators import (
         ChainSVM,
         GraphSVM,
+        HierarchySVM,
         MulticlassSVM,
         MultilabelSVM,
         RankingSVM,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from maxmargin.inputs.chain_graphs import chain_graph
     from maxmargin.inputs.constraints import Constraints
     from maxmargin.inputs.graphs import Graph
+    from maxmargin.inputs.hierarchy import Hierarchy
     from maxmargin.solvers import Result
     from maxmargin.training.checkpoint import Checkpoint
 
@@ -34,6 +36,8 @@ _HOME = {
     "Constraints": "inputs.constraints",
     "Graph": "inputs.graphs",
     "GraphSVM": "estimators",
+    "Hierarchy": "inputs.hierarchy",
+    "HierarchySVM": "estimators",
     "MulticlassSVM": "estimators",
     "MultilabelSVM": "estimators",
     "RankingSVM": "estimators",
@@ -49,6 +53,8 @@ __all__ = [
     "Constraints",
     "Graph",
     "GraphSVM",
+    "Hierarchy",
+    "HierarchySVM",
     "MulticlassSVM",
     "MultilabelSVM",
     "RankingSVM",

@@ -16,6 +16,7 @@ TESTS = [
     "test_relaxed.py",
     "test_graph_forest.py",
     "test_graph_junction.py",
+    "test_hierarchy_kernels.py",
 ]
 
 

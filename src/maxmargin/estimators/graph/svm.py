@@ -236,9 +236,9 @@ class TreeSVM(_Graphs):
 
     Parameters
     ----------
-    cost : {"hamming", "zero_one"} or cost object
-        Task loss: the number of wrong nodes, 1 for any mistake, or an object such as
-        ``CostMatrix(...)``.
+    cost : {"hamming", "zero_one", "edge"} or cost object
+        Task loss: the number of wrong nodes, 1 for any mistake, wrong children of right parents and
+        wrong roots (`EdgeLoss`), or an object such as ``CostMatrix(...)``.
     classes : iterable of labels or None
         All labels there are, in the order of `classes_`, also ones that do not occur in y. None:
         those of y, sorted.
@@ -313,9 +313,10 @@ class GraphSVM(_Graphs):
 
     Parameters
     ----------
-    cost : {"hamming", "zero_one"} or cost object
+    cost : {"hamming", "zero_one", "edge"} or cost object
         Task loss: the number of wrong nodes, or an object such as ``CostMatrix(...)``. The weights
-        of nodes, see `maxmargin.Graph`, multiply it. "zero_one" is for integral training.
+        of nodes, see `maxmargin.Graph`, multiply it. "zero_one" is for integral training. "edge"
+        prices edges, see `EdgeLoss`.
     classes : iterable of labels or None
         All labels there are, in the order of `classes_`, also ones that do not occur in y. None:
         those of y, sorted.

@@ -1,6 +1,7 @@
 """The method of choice, by looking at graph and potentials.
 
     forest of pairs; factor graph without a cycle        two passes of messages             exact
+    nodes that another settles by a hard table           taken out; what is left as below
     two labels, pairs, all attractive                    one minimum cut                    exact
     small junction tree; rules over many nodes count      bucket elimination                 exact
     two labels, pairs                                    roof duality; what it leaves open as below
@@ -24,6 +25,7 @@ import numpy.typing as npt
 from maxmargin.inference.graph.acyclic import find_acyclic
 from maxmargin.inference.graph.answer import GraphAnswer, Options
 from maxmargin.inference.graph.binary import as_binary, solve_binary
+from maxmargin.inference.graph.contract import Contracted, contract
 from maxmargin.inference.graph.dense import table_sizes
 from maxmargin.inference.graph.exact import acyclic, by_fitting_tree, forest, known_forest
 from maxmargin.inference.graph.factors import custom
@@ -71,6 +73,9 @@ def auto(graph: FactorGraph, options: Options) -> GraphAnswer:
         return forest(graph, options)
     if find_acyclic(graph.shape) is not None:
         return acyclic(graph, options)
+    fewer = contract(graph)
+    if fewer is not None:
+        return _whole(graph, fewer, auto(fewer.graph, options._replace(time_limit=clock.left)))
     binary = as_binary(graph)
     if binary is not None and binary.is_attractive:
         return solve_binary(graph, binary, "cut", options)[0]
@@ -96,6 +101,15 @@ def _best_heard(callback: Any) -> Any:
         callback(iteration, *best)
 
     return hear
+
+
+def _whole(graph: FactorGraph, fewer: Contracted, found: GraphAnswer) -> GraphAnswer:
+    """Return the answer for all nodes, of the one for those that were left."""
+    if found.labels is None:
+        return found
+    labels = fewer.labels_of(found.labels)
+    score = float(labelling_score(graph.shape, graph.unary, graph.tables, labels))
+    return found._replace(labels=labels, score=score, bound=max(score, found.bound))
 
 
 def _by_small_tree(graph: FactorGraph, options: Options) -> GraphAnswer | None:
@@ -152,7 +166,8 @@ def _search(
     if n_cells(graph) <= MOST_WORK // options.most_nodes:
         # Half of the time, as the integer programme is to have some.
         left = None if clock.left is None else 0.5 * clock.left
-        found = _better(found, by_branch(graph, options._replace(time_limit=left)), options)
+        searched = by_branch(graph, options._replace(time_limit=left), goes_on=True)
+        found = _better(found, searched, options)
     if found.is_exact or clock.is_over or not _is_programme(graph):
         return found
     last = ilp(graph, options._replace(time_limit=clock.left), found.labels, found.bound)

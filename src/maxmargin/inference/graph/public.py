@@ -106,7 +106,8 @@ def solve_graph(
         The most table cells of a junction tree; a larger one is refused by "junction", and not
         used by "auto".
     most_nodes : int
-        The most nodes of branch and bound.
+        The most nodes of branch and bound; "auto" goes on to five times as many where it has
+        nearly ended.
     seed : int
         For methods that draw random numbers.
     callback : callable or None
@@ -253,12 +254,15 @@ def graph_profile(graph: FactorGraph, reference: npt.ArrayLike) -> CostProfile:
     known = np.repeat(truth, shape.n_labels)
     step = ((own != known) & (known >= 0)).astype(np.int32)
     n_nodes = graph.n_nodes
-    room = profile_room(shape, order, step, n_nodes)
+    none = np.zeros(0, dtype=np.int32)
+    room = profile_room(shape, order, step, none, n_nodes)
     scores = np.full(n_nodes + 1, -np.inf)
     outputs = np.full((n_nodes + 1, n_nodes), -1, dtype=np.int32)
-    n_levels = forest_profile(shape, graph.unary, graph.tables, order, step, n_nodes, room, scores)
+    n_levels = forest_profile(
+        shape, graph.unary, graph.tables, order, step, none, n_nodes, room, scores
+    )
     for level in range(n_levels):
-        write_forest_level(shape, graph.tables, order, level, room, outputs[level])
+        write_forest_level(shape, graph.tables, order, none, level, room, outputs[level])
     return CostProfile(scores, outputs)
 
 
