@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     are_outputs,
+    maximize,
     maximize_bounded,
     n_weights,
     output_cost,
@@ -130,6 +131,20 @@ def test_others_are_found_by_message_passing(name, shape, options, rng):
     check_structure(data, cost=edge_field_cost(data, name), compile=False, max_examples=2)
 
 
+def test_fixed_nodes_stay(rng):
+    fixed = np.full((2, 5), -1)
+    fixed[0, [1, 4]] = 1, 0
+    data = edge_field_data(TREE, rng.normal(size=(2, 2)), None, fixed=fixed)
+    for i, known in enumerate(fixed):
+        theta, room = workspace(data)
+        potentials(data, i, rng.normal(size=int(n_weights(data))), 1.0, theta)
+        cells = np.zeros(6, dtype=np.int32)
+        maximize(data, edge_field_cost(data), i, theta, room, 1.0, 0.0, cells, 0)
+        allowed = [row for row in closed_sets(TREE) if (row == known)[known >= 0].all()]
+        assert node_indicators(data, cells)[0].tolist() in [row.tolist() for row in allowed]
+        assert len(all_outputs(data, i)) == len(allowed)
+
+
 def test_relaxed_fields_bound_all_sets(rng):
     data, _, sets = drawn(rng, DAG, relaxed=True)
     integral = edge_field_data(DAG, rng.normal(size=(3, 2)), sets)
@@ -232,6 +247,14 @@ def test_plain_costs_are_those_of_fields(rng):
         (
             lambda: edge_field_cost(edge_field_data(DAG, np.eye(1), None), "path"),
             "cost='path' needs partial paths",
+        ),
+        (
+            lambda: edge_field_data(TREE, np.eye(1), [[0] * 5], fixed=[[1, -1, -1, -1, -1]]),
+            r"fixed\[0, 0\] is 1, but sets\[0, 0\] is 0",
+        ),
+        (
+            lambda: edge_field_data(TREE, np.eye(1), None, fixed=[[2] * 5]),
+            r"fixed must hold 1, 0 or -1 and have the shape \(1, 5\)",
         ),
         (lambda: RepeatedRows(np.eye(2), [0, 2]), "of must name rows from 0 to 1"),
         (lambda: RepeatedRows(np.eye(2), [0.5]), "of must be a sequence of numbers of rows"),

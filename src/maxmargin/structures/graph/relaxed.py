@@ -231,6 +231,15 @@ def _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, a
 
 
 @jitable
+def _search_largest(data, cost, i, theta, room, cost_scale, outputs, at):
+    """Search for the largest cost, from nothing; scores break ties. Return a bound."""
+    left = _search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
+    bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
+    _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+    return bound
+
+
+@jitable
 def _write_largest(data, cost, i, theta, room, outputs, at):
     most = largest_prices(data, cost, i, theta, room.labels, 0)
     write_labelling(data, i, room.labels, outputs, at)
@@ -250,11 +259,10 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 @implements(maximize_bounded, RelaxedGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] > 0:
+        return _search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
     if score_scale == 0.0:
-        bound = cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
-        if data.graphs.edge_barrier.shape[0] > 0:
-            _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
-        return bound
+        return cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
     return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
@@ -267,13 +275,7 @@ def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs
 
 @implements(maximize_bounded, RelaxedGraphs, EdgeCost)
 def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered.
-
-    The largest cost is searched from nothing: alone for the bound, then with scores for ties.
-    """
+    """Search from the messages that are remembered, as far as the effort goes."""
     if score_scale == 0.0:
-        left = _search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
-        bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
-        _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
-        return bound
+        return _search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
     return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)

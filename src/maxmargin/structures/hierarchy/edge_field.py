@@ -58,6 +58,7 @@ def edge_field_data(
     consistent: bool = True,
     paths: bool = False,
     bias: bool = True,
+    fixed: Any = None,
     relaxed: bool = False,
     precision: float = 0.0,
 ) -> EdgeField:
@@ -81,6 +82,8 @@ def edge_field_data(
         Whether partial paths of three nodes or more have weights besides; for trees only.
     bias : bool
         Whether blocks have a constant feature besides those of X.
+    fixed : int array of shape (n, M), or None
+        1 for nodes that all outputs hold, 0 for those that none holds, -1 for the others.
     relaxed : bool
         Where inference is not exact, whether outputs are the points of the local polytope.
     precision : float >= 0
@@ -115,8 +118,7 @@ def edge_field_data(
         hyper_at=np.arange(n + 1) * len(hyper),
         hyper_features=RepeatedRows(X, np.repeat(rows, len(hyper))) if hyper else None,
     )
-    always_on = np.zeros((n, n_nodes + 1, 2))
-    always_on[:, n_nodes, 0] = -np.inf
+    walls = _walls(fixed, labels, sets is not None)
     graphs = stacked_graphs(
         stack,
         labels.reshape(-1),
@@ -125,7 +127,7 @@ def edge_field_data(
         hyper_orders=orders.tolist(),
         bias=False,
         edge_bias=bias,
-        barrier=always_on.reshape(-1, 2),
+        barrier=walls.reshape(-1, 2),
         edge_barrier=np.array([[0.0, -np.inf], [0.0, 0.0]]) if consistent else None,
     )
     if is_forest(shape) and not hyper:
@@ -158,6 +160,25 @@ def _labels(shape: HierarchyShape, sets: Any, n: int, consistent: bool) -> np.nd
                 "ancestors, or take consistent=False."
             )
     return labels
+
+
+def _walls(fixed: Any, labels: np.ndarray, is_known: bool) -> np.ndarray:
+    """Return 0 or -inf for each label of each node; node M is always on."""
+    n, size = labels.shape
+    walls = np.zeros((n, size, 2))
+    walls[:, -1, 0] = -np.inf
+    if fixed is None:
+        return walls
+    given = np.asarray(fixed)
+    if given.shape != (n, size - 1) or not np.isin(given, (-1, 0, 1)).all():
+        raise ValueError(f"fixed must hold 1, 0 or -1 and have the shape {(n, size - 1)}.")
+    bad = np.argwhere((given >= 0) & (given != labels[:, :-1])) if is_known else np.zeros((0, 2))
+    if len(bad):
+        i, v = bad[0].tolist()
+        raise ValueError(f"fixed[{i}, {v}] is {given[i, v]}, but sets[{i}, {v}] is {labels[i, v]}.")
+    for label in (0, 1):
+        walls[:, :-1, label][given == 1 - label] = -np.inf
+    return walls
 
 
 def _paths(shape: HierarchyShape) -> list[list[int]]:
