@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.hierarchy.encoding import HierarchyOptions, HierarchyReader
@@ -124,7 +123,9 @@ class _Baseline(RowInputs, ClassifierMixin, BaseEstimator):
         return weighted_score(self._reader.space.has_one, truth, guess, weight)
 
 
-def _linear(C: float, random_state: Any) -> LinearSVC:
+def _linear(C: float, random_state: Any) -> Any:
+    from sklearn.svm import LinearSVC  # here, because other estimators do not need it
+
     return LinearSVC(C=C, random_state=random_state, dual="auto")
 
 

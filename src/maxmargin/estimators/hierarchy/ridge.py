@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
-from sklearn.linear_model import Ridge
 
 __all__ = ["RidgeGroup"]
 
@@ -31,6 +30,8 @@ class RidgeGroup(NamedTuple):
         """Return the solution for rows (dense or CSR), targets (n, k) and sample weights."""
         X = with_ones(rows)
         if not leverage:
+            from sklearn.linear_model import Ridge
+
             ridge = Ridge(alpha=1.0 / C, fit_intercept=False)
             ridge.fit(X, targets, sample_weight=weight)
             return cls(np.asarray(ridge.coef_).reshape(targets.shape[1], -1).T, None)
