@@ -17,7 +17,7 @@ from maxmargin.plots._hierarchy_layout import Layout, lay_out, short_name
 __all__ = ["hierarchy_confusion", "hierarchy_example", "hierarchy_weights"]
 
 _LINE = 0.17  # inches per line of a tree
-_LETTER = 0.066  # inches per letter of a name
+_LETTER = 0.08  # inches per letter of a name
 _MOST_CLASSES = 100  # rows of a confusion matrix
 
 
@@ -118,7 +118,8 @@ def hierarchy_confusion(
     np.add.at(table, ([place[int(v)] for v in codes[0]], [place[int(v)] for v in codes[1]]), 1.0)
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
     if ax is None:
-        side = min(max(3.2, 0.16 * len(used) + 1.8), 15.0)
+        longest = max(len(_cut(hierarchy.nodes.tolist()[v])) for v in used)
+        side = min(max(3.2, 0.16 * len(used) + 1.2 + _LETTER * longest), 15.0)
         ax = _style.new_figure(side + 0.9, side).subplots()
     image = ax.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0, interpolation="nearest")
     names = [_cut(hierarchy.nodes.tolist()[v]) for v in used]
@@ -217,7 +218,7 @@ def _tree_axes(ax: Axes | None, layout: Layout, texts: list[str]) -> Axes:
         # Names stand behind their nodes, and edges turn half a level behind them.
         longest = max((len(t) for t, end in zip(texts, layout.is_end, strict=True) if not end),
                       default=0)  # fmt: skip
-        level = min(max(1.3, 1.7 * (_LETTER * longest + 0.1)), 3.0)
+        level = min(max(1.3, 2.0 * (_LETTER * longest + 0.2)), 4.0)
         width = max(4.5, level * (layout.x.max(initial=0.0) + 1.0) + 1.4)
         ax = _style.new_figure(width, height).subplots()
     ax.set_axis_off()
