@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         StructuredSVM,
         TreeSVM,
     )
+    from maxmargin.inputs.chain_graphs import chain_graph
     from maxmargin.inputs.constraints import Constraints
     from maxmargin.inputs.graphs import Graph
     from maxmargin.inputs.hierarchy import Hierarchy
@@ -43,6 +44,7 @@ _HOME = {
     "Result": "solvers",
     "StructuredSVM": "estimators",
     "TreeSVM": "estimators",
+    "chain_graph": "inputs.chain_graphs",
 }
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "StructuredSVM",
     "TreeSVM",
     "__version__",
+    "chain_graph",
     "load",
 ]
 

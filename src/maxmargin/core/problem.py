@@ -25,6 +25,7 @@ from maxmargin.core.contract import (
     memory,
     metric,
     n_weights,
+    name_of,
     oracle_memory,
     output_sizes,
     potentials,
@@ -140,7 +141,7 @@ class Problem:
     mode : {"typed", "erased", "python"} or None, how passes run; None for the default
         of `maxmargin.core.modes`
     regularizer : object for whose type `times_metric` is implemented; it defines |w|^2. None for
-        the `metric` of the data
+        the `metric` of the data, which alone is right if that is not the Euclidean one
     """
 
     def __init__(
@@ -173,7 +174,13 @@ class Problem:
         self.lam = float(lam)
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
-        self.regularizer = metric(data) if regularizer is None else regularizer
+        own = metric(data)
+        if regularizer is not None and not isinstance(own, (Identity, type(regularizer))):
+            raise ValueError(
+                f"The updates of {name_of(data)} belong to the norm {type(own).__name__}, so "
+                f"regularizer must be None; got {type(regularizer).__name__}."
+            )
+        self.regularizer = own if regularizer is None else regularizer
         self._calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
         self.truths = truths(data)

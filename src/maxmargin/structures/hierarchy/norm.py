@@ -1,4 +1,4 @@
-"""The norm of hierarchies: sum_n |U_n|^2 / alpha_n, and inner products of labels in it."""
+"""The norm of hierarchies, with a weight per node, and inner products of labels in it."""
 
 from __future__ import annotations
 
@@ -39,6 +39,4 @@ def _listed_gram(data):
         return ListedGram(
             np.zeros((0, 0)), data.node_at.copy(), data.nodes.copy(), np.array(data.alpha)
         )
-    return ListedGram(
-        label_gram(data), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0)
-    )
+    return ListedGram(label_gram(data), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0))
