@@ -18,7 +18,7 @@ from maxmargin.inference.programs.highs import OPTIONS, run
 from maxmargin.regularizers.hierarchy.paths import HierarchyPaths
 from maxmargin.regularizers.hierarchy.weights import spread
 
-__all__ = ["shared_dual_norm", "shared_norm", "shared_weights"]
+__all__ = ["shared_dual_norm", "shared_norm", "shared_square", "shared_weights"]
 
 
 def shared_weights(
@@ -54,6 +54,28 @@ def shared_weights(
             below[up] += (own + rest) ** 2
             has_children[up] = True
     return paths.of_nodes(spread(paths.above, share))
+
+
+def shared_square(paths: HierarchyPaths, squares: npt.ArrayLike) -> float:
+    """Return |U|^2 = min over alpha in S of sum_n squares[n] / alpha_n; squares are |U_n|^2.
+
+    If some column has several above it, this is the sum at the weights of `shared_weights`, which is
+    an upper bound.
+
+    Examples
+    --------
+    >>> from maxmargin.inference.hierarchy.shape import hierarchy_shape
+    >>> from maxmargin.regularizers.hierarchy import hierarchy_paths, shared_square
+    >>> shape = hierarchy_shape(3, child=[1, 2], parent=[0, 0])
+    >>> paths = hierarchy_paths(shape, [1, 2], keep_common=True)
+    >>> shared_square(paths, [4.0, 2.0, 2.0])
+    16.0
+    """
+    s = np.asarray(squares, dtype=np.float64)
+    alpha = shared_weights(paths, s)
+    used = (s > 0.0) & (paths.columns >= 0)
+    with np.errstate(divide="ignore"):
+        return float((s[used] / alpha[used]).sum())
 
 
 def shared_dual_norm(
@@ -112,10 +134,7 @@ def shared_norm(
         squares = np.sum((alpha[:, None] * (A.T @ duals)) ** 2, axis=1)
         of_nodes = np.append(squares, 0.0)[paths.columns]
         new = shared_weights(paths, of_nodes)
-        alpha = np.maximum(np.bincount(
-            paths.columns[paths.columns >= 0], weights=new[paths.columns >= 0],
-            minlength=len(alpha),
-        ), 1e-12)  # fmt: skip
+        alpha = np.maximum(paths.sums_of(new), 1e-12)
         alpha /= (A @ alpha).max()
     return float(np.sqrt(max(min(value, last), 0.0)))
 
