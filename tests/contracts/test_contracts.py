@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maxmargin.core.contract import capabilities
 from maxmargin.core.problem import Problem
 from maxmargin.costs import COSTS, Hamming, ZeroOne
 from maxmargin.search.direct import Direct
@@ -169,7 +170,14 @@ def test_every_surrogate_trains_to_its_certificate(case):
 
 
 def is_refused(case):
-    """Micro-F1 is for label sets, and has a cost of its own."""
+    """Micro-F1 is for label sets, and has a cost of its own; another surrogate needs profiles."""
+    if case.surrogate == "normalized":
+        view = tiny_problem(case.structure, case.cost, compile=False).view
+        if "profile" in capabilities(view.data, view.cost):
+            return False
+        with pytest.raises(ValueError, match=r"search=Profile\(\) needs .* fit: none"):
+            case.problem()
+        return True
     if case.surrogate != "micro_f1":
         return False
     is_of_sets = case.structure.startswith(("multilabel", "hierarchy_"))

@@ -20,16 +20,20 @@ from maxmargin.structures.graph import oracles as _graph_oracles  # noqa: F401
 from maxmargin.structures.graph import parts as _graph_parts  # noqa: F401
 from maxmargin.structures.graph import points as _graph_points  # noqa: F401
 from maxmargin.structures.graph import potentials as _graph_potentials  # noqa: F401
+from maxmargin.structures.graph import zero_one as _graph_zero_one  # noqa: F401
 from maxmargin.structures.graph.build import StackedGraphs, stacked_graphs
 from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, RelaxedGraphs
 from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.hierarchy import cut as _cut  # noqa: F401
+from maxmargin.structures.hierarchy import norm as _norm  # noqa: F401
 from maxmargin.structures.hierarchy import tree as _tree_sets  # noqa: F401
 from maxmargin.structures.hierarchy import tree_profile as _tree_profile  # noqa: F401
 from maxmargin.structures.hierarchy.build import node_sets_data
 from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSets
+from maxmargin.structures.hierarchy.edge_field import edge_field_data, node_indicators
+from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
 from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.hierarchy.program import PathSetsByProgram, RelaxedPathSets
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
@@ -107,11 +111,14 @@ __all__ = [
     "UserData",
     "chain_data",
     "chain_layout",
+    "edge_field_cost",
+    "edge_field_data",
     "forest_data",
     "general_data",
     "labels_data",
     "learnt_tree",
     "multiclass_data",
+    "node_indicators",
     "node_sets_data",
     "paths_data",
     "ranking_data",

@@ -30,6 +30,7 @@ from maxmargin.structures import (
     TreeSets,
     UserData,
 )
+from maxmargin.structures.graph.data import breaks_edge
 from maxmargin.structures.graph.points import write_labelling
 from maxmargin.structures.hierarchy.data import is_allowed
 from maxmargin.structures.hierarchy.program import write_point as write_node_point
@@ -66,6 +67,8 @@ def _of_graphs(data: Any, i: int) -> np.ndarray:
     rows = labellings(last - first, graphs.layout.n_labels)
     if len(graphs.barrier):
         rows = rows[graphs.barrier[np.arange(first, last), rows].sum(axis=1) == 0.0]
+    if len(graphs.edge_barrier):
+        rows = rows[[not breaks_edge(graphs, i, row) for row in rows]]
     return rows
 
 

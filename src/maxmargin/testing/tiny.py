@@ -15,6 +15,7 @@ from maxmargin.costs import (
     Cost,
     tabulate,
 )
+from maxmargin.features import RepeatedRows
 from maxmargin.inference.hierarchy.shape import hierarchy_shape
 from maxmargin.structures import (
     OwnCost,
@@ -91,6 +92,7 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "dense": np.asarray,
     "csr": sp.csr_matrix,
     "float32": np.float32,
+    "repeated": lambda X: RepeatedRows(X[::-1], np.arange(len(X))[::-1]),
 }
 
 

@@ -129,7 +129,7 @@ def node_states(data: Any) -> TrueParts:
         "nodes",
         np.full(n_examples, data.n_nodes, dtype=np.int64),
         states.reshape(-1),
-        PricedHierarchy(data.alpha, leaves(data), none, none),
+        hierarchy=PricedHierarchy(data.alpha, leaves(data), none, none),
     )
 
 
