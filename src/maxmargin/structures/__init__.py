@@ -32,6 +32,7 @@ from maxmargin.structures.hierarchy.build import node_sets_data
 from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSets
 from maxmargin.structures.hierarchy.edge_field import edge_field_data, node_indicators
 from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
+from maxmargin.structures.hierarchy.path_field import PathFields
 from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
@@ -67,6 +68,7 @@ STRUCTURES: dict[str, type] = {
     "hierarchy": HierarchyPaths,
     "hierarchy_tree": TreeSets,
     "hierarchy_cut": CutSets,
+    "hierarchy_field": PathFields,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -92,6 +94,7 @@ __all__ = [
     "MulticlassData",
     "OwnCost",
     "PairwiseLabels",
+    "PathFields",
     "ProgramLabels",
     "RankingData",
     "RelaxedGraphs",
