@@ -59,8 +59,8 @@ def shared_weights(
 def shared_square(paths: HierarchyPaths, squares: npt.ArrayLike) -> float:
     """Return |U|^2 = min over alpha in S of sum_n squares[n] / alpha_n; squares are |U_n|^2.
 
-    If some column has several above it, this is the sum at the weights of `shared_weights`, which is
-    an upper bound.
+    If some column has several above it, this is the sum at the weights of `shared_weights`, an
+    upper bound.
 
     Examples
     --------
