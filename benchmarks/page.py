@@ -131,6 +131,7 @@ PLAIN = {
     "ranking_solvers": "Training rankers: the default solver beside block steps",
     "graph_scenes": "Inference on street scenes",
     "graph_moves": "Expansion moves",
+    "graph_growth": "Growth: nodes, edges, labels, order",
 }
 
 
@@ -158,6 +159,7 @@ def main() -> None:
         INSTANCES + table(*instances()),
         section("graph_scenes"),
         section("graph_moves"),
+        section("graph_growth"),
         FUZZING + table(*fuzzing()),
     ]
     PAGE.write_text("\n".join(parts), encoding="utf-8")

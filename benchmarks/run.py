@@ -35,6 +35,7 @@ TOPICS = (
     "fuzzing",
     "ranking_defaults",
     "rounding",
+    "rounding_scenes",
     "graph_moves",
     "graph_inference",
     "graph_growth",

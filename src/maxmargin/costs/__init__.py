@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from maxmargin.costs.base import PRICED, Cost, check_priced, fitting_costs, tabulate
+from maxmargin.costs.edge_loss import EdgeLoss
+from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.example_f1 import ExampleF1
 from maxmargin.costs.hamming import Hamming
 from maxmargin.costs.hierarchy.leaf_hamming import LeafHamming
@@ -32,6 +34,7 @@ COSTS: dict[str, type[Cost]] = {
     "class_weighted": ClassWeighted,
     "matrix": CostMatrix,
     "ordinal": Ordinal,
+    "edge": EdgeLoss,
     "f1": ExampleF1,
     "tree_distance": TreeDistance,
     "node_hamming": NodeHamming,
@@ -58,6 +61,8 @@ __all__ = [
     "ClassWeighted",
     "Cost",
     "CostMatrix",
+    "EdgeCost",
+    "EdgeLoss",
     "ExampleF1",
     "F1Cost",
     "Hamming",

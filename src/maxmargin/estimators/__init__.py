@@ -5,6 +5,7 @@ from __future__ import annotations
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.chain.svm import ChainSVM
 from maxmargin.estimators.graph.svm import GraphSVM, TreeSVM
+from maxmargin.estimators.hierarchy.svm import HierarchySVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.multilabel.svm import MultilabelSVM
 from maxmargin.estimators.ranking.svm import RankingSVM
@@ -12,6 +13,7 @@ from maxmargin.estimators.structured import StructuredSVM, register_structure
 from maxmargin.estimators.topk import TopK
 from maxmargin.inputs.constraints import Constraints
 from maxmargin.inputs.graphs import Graph
+from maxmargin.inputs.hierarchy import Hierarchy
 from maxmargin.training.checkpoint import Checkpoint
 from maxmargin.training.path import PathResult
 
@@ -22,6 +24,8 @@ __all__ = [
     "Constraints",
     "Graph",
     "GraphSVM",
+    "Hierarchy",
+    "HierarchySVM",
     "MulticlassSVM",
     "MultilabelSVM",
     "PathResult",

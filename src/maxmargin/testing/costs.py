@@ -12,12 +12,15 @@ from maxmargin.costs import PRICED, Cost, F1Cost, PartCost, SwitchCost, WholeCos
 from maxmargin.costs.ranking.base import RankingBase
 from maxmargin.inference.hierarchy.shape import hierarchy_shape
 from maxmargin.structures import (
+    StackedGraphs,
     chain_data,
     chain_layout,
+    forest_data,
     labels_data,
     multiclass_data,
     node_sets_data,
     paths_data,
+    stacked_graphs,
 )
 from maxmargin.structures.hierarchy.sets import write_difference
 from maxmargin.testing._require import require, require_parameters
@@ -71,6 +74,7 @@ def check_cost(
     rng = np.random.default_rng(seed)
     checks = {
         "positions": _check_positions,
+        "vertices": _check_vertices,
         "switches": _check_switches,
         "places": _check_places,
         "paths": _check_paths,
@@ -137,6 +141,46 @@ def _check_positions(
                 )
             _check_found(name, cost, TrueParts("positions", LENGTHS, truth), known, i, y, price)
         _check_largest(name, own, bounds[i], largest if len(known) > 1 else bounds[i])
+
+
+# -- graphs --------------------------------------------------------------------------------------
+
+
+def _graphs(sizes: Sequence[int], edges: Sequence[Any], truth: np.ndarray, n_labels: int) -> Any:
+    at = np.concatenate([[0], np.cumsum(sizes)])
+    edge_at = np.concatenate([[0], np.cumsum([len(own) for own in edges])])
+    pairs = np.array([pair for own in edges for pair in own], dtype=np.int64).reshape(-1, 2)
+    stack = StackedGraphs(np.zeros((len(truth), 1)), at, pairs, edge_at)
+    return forest_data(stacked_graphs(stack, truth, n_labels))
+
+
+def _check_vertices(
+    name: str, cost: Any, known: np.ndarray, expected: Any, rng: np.random.Generator
+) -> None:
+    sizes, edges = [1, 3, 2, 3], [[], [(0, 1), (1, 2)], [(1, 0)], [(2, 0)]]
+    at = np.concatenate([[0], np.cumsum(sizes)])
+    truth = rng.integers(len(known), size=at[-1]).astype(np.int32)
+    data = _graphs(sizes, edges, truth, len(known))
+    parts = true_parts(data)
+    tables = cost.tabulate_parts(parts, known)
+    bounds = largest_costs(tables, parts.lengths, parts.states)
+    for i, size in enumerate(sizes):
+        own = truth[at[i] : at[i + 1]]
+        alone = _graphs([size], [edges[i]], own, len(known))
+        own_tables = cost.tabulate_parts(true_parts(alone), known)
+        for y in labellings(size, len(known)):
+            what = f"{name} of {y.tolist()} at the edges {edges[i]} where {own.tolist()} is right"
+            price = output_cost(data, tables, i, y, 0)
+            _check_price(what, price, y, own)
+            require(
+                price <= bounds[i] * (1.0 + 1e-12),
+                f"{what} is {price:g}, above the {bounds[i]:g} of largest_costs.",
+            )
+            require(
+                output_cost(alone, own_tables, 0, y, 0) == price,
+                f"{what} is another among other examples; a cost must not depend on them.",
+            )
+            _check_found(name, cost, parts, known, i, y, price)
 
 
 # -- label sets ----------------------------------------------------------------------------------

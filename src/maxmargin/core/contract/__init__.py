@@ -54,6 +54,7 @@ from maxmargin.core.contract.oracles import (
     profile_up_to,
 )
 from maxmargin.core.contract.priced import (
+    Links,
     PricedHierarchy,
     TrueParts,
     found_costs,
@@ -123,6 +124,7 @@ __all__ = [
     "CostOfPositions",
     "CostOfSwitches",
     "Identity",
+    "Links",
     "ListedGram",
     "PricedHierarchy",
     "TrueParts",

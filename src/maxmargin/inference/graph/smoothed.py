@@ -181,12 +181,12 @@ def _soft_pass(shape, unary, tables, messages, temperature, room, is_forward, is
             at = message_at[s]
             if is_fresh or reach[s] & done != 0:
                 if partner[s] >= 0:
-                    _soft_pair(
+                    soft_pair(
                         tables, table_at[factor_of[s]], is_row[s], messages, partner[s],
                         n_labels[far[s]], out, n_own, temperature,
                     )  # fmt: skip
                 else:
-                    _soft_message(shape, tables, factor_of[s], s, messages, room, temperature)
+                    soft_message(shape, tables, factor_of[s], s, messages, room, temperature)
                 for x in range(n_own):
                     rest[place(at + x)] = out[x]
             for x in range(n_own):
@@ -209,7 +209,7 @@ def _soft_pass(shape, unary, tables, messages, temperature, room, is_forward, is
 
 
 @inlined
-def _soft_pair(tables, table, is_row, messages, at, n_other, out, n_own, temperature):
+def soft_pair(tables, table, is_row, messages, at, n_other, out, n_own, temperature):
     """Fill out with the message of a dense pair at a temperature."""
     pair_message(tables, table, is_row, messages, at, n_other, out, 0, n_own)
     along, across = (1, n_other) if is_row else (n_own, 1)
@@ -227,7 +227,7 @@ def _soft_pair(tables, table, is_row, messages, at, n_other, out, n_own, tempera
 
 
 @jitable
-def _soft_message(shape, tables, f, slot, messages, room, temperature):
+def soft_message(shape, tables, f, slot, messages, room, temperature):
     """Fill room.out with the message of any table at a temperature; room.guess is scratch."""
     first, last = shape.member_at[f], shape.member_at[f + 1]
     table = shape.table_at[f]
@@ -272,7 +272,7 @@ def _soften(shape, unary, tables, messages, temperature, room):
                     nodes[first + x] = -np.inf
                 else:
                     nodes[first + x] -= m
-        _softmax(nodes, first, last, temperature)
+        softmax(nodes, first, last, temperature)
     for f in range(shape.kinds.shape[0]):
         for cell in range(cell_at[f + 1] - cell_at[f]):
             value = tables[shape.table_at[f] + cell]
@@ -282,11 +282,11 @@ def _soften(shape, unary, tables, messages, temperature, room):
                 value += messages[shape.message_at[s] + left % size]
                 left //= size
             factors[cell_at[f] + cell] = value
-        _softmax(factors, cell_at[f], cell_at[f + 1], temperature)
+        softmax(factors, cell_at[f], cell_at[f + 1], temperature)
 
 
 @jitable
-def _softmax(values, first, last, temperature):
+def softmax(values, first, last, temperature):
     """Replace values[first:last] by its softmax; one of them is finite."""
     top, total = -np.inf, 0.0
     for i in range(first, last):

@@ -143,7 +143,7 @@ def _true_parts(data):
         "paths",
         np.ones(len(data.labels), dtype=np.int64),
         truths(data),
-        PricedHierarchy(data.alpha, is_leaf, data.node_at, data.nodes),
+        hierarchy=PricedHierarchy(data.alpha, is_leaf, data.node_at, data.nodes),
     )
 
 

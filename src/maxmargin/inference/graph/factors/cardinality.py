@@ -28,7 +28,7 @@ class Cardinality(SwitchFactor):
     nodes : sequence of k ints
     values : array-like of shape (k + 1,)
         Finite numbers, or -inf where a count is forbidden.
-    on : int, or sequence of one int per node, default=1
+    on : label, or list of one label per node, default=1
         The label that counts as on; a node with any other label is off.
 
     Examples
@@ -39,7 +39,7 @@ class Cardinality(SwitchFactor):
     1.0
     """
 
-    def __init__(self, nodes: Sequence[int], values: Any, on: int | Sequence[int] = 1) -> None:
+    def __init__(self, nodes: Sequence[int], values: Any, on: Any = 1) -> None:
         super().__init__(nodes, on)
         self.values = check_potential("values of a Cardinality", values, 1)
         if len(self.values) != len(self.nodes) + 1:
