@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     ColumnWeights,
@@ -20,6 +21,7 @@ from maxmargin.structures.chain.data import ChainData
 from maxmargin.structures.classes.data import MulticlassData
 from maxmargin.structures.graph.data import AnyGraphs
 from maxmargin.structures.hierarchy.data import HierarchyData
+from maxmargin.structures.hierarchy.program import PathPrograms
 from maxmargin.structures.labels.data import LabelData
 from maxmargin.structures.labels.program import LabelPrograms
 from maxmargin.structures.ranking.data import RankingData
@@ -60,10 +62,26 @@ def _weigh_labels(data, alpha):
 @implements(weigh_columns, LabelPrograms)
 def _weigh_programs(data, alpha):
     """Scale the columns of X."""
-    other, roots = copy.copy(data), np.sqrt(alpha)
     factors = _label_factors(data, alpha)
-    other.X = data.X.multiply(roots).tocsr() if hasattr(data.X, "tocsr") else data.X * roots
+    other = copy.copy(data)
+    other.X = _scaled(data.X, alpha)
     return other, factors
+
+
+@implements(weigh_columns, PathPrograms)
+def _weigh_path_programs(data, alpha):
+    """Scale the columns of X, and of the features that are made of it."""
+    shape = data.n_columns + data.has_bias, data.n_nodes
+    factors = row_factors(alpha, data.n_columns, shape)
+    other = copy.copy(data)
+    other.X = _scaled(data.X, alpha)
+    other.features = scaled_columns(data.features, np.sqrt(alpha))
+    return other, factors.ravel()
+
+
+def _scaled(X, alpha):
+    roots = np.sqrt(alpha)
+    return X.multiply(roots).tocsr() if sp.issparse(X) else X * roots
 
 
 def _label_factors(data, alpha):
