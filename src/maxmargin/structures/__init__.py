@@ -6,6 +6,8 @@ parts.py has the joint features, and a second file the profile.
 
 from __future__ import annotations
 
+from maxmargin.structures import weighted as _weighted  # noqa: F401
+
 # These register implementations.
 from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
 from maxmargin.structures.chain import parts as _chain_parts  # noqa: F401
