@@ -70,10 +70,10 @@ def table_sizes(shape: Shape) -> npt.NDArray[np.float64]:
 
 
 def own_tables(graph: FactorGraph) -> FactorGraph:
-    """Return a graph of dense tables in which no two factors share one."""
+    """Return a graph of dense tables that lie one after the other, in the order of factors."""
     starts = cell_starts(graph.shape)
     at = graph.shape.table_at
-    if starts[-1] == len(graph.tables) and len(np.unique(at)) == len(at):
+    if starts[-1] == len(graph.tables) and np.array_equal(at, starts[:-1]):
         return graph
     owner = np.repeat(np.arange(len(at)), np.diff(starts))
     tables = graph.tables[at[owner] + np.arange(starts[-1]) - starts[owner]]
