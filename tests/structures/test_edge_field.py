@@ -10,6 +10,8 @@ import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     are_outputs,
+    connect,
+    maximize,
     maximize_bounded,
     n_weights,
     output_cost,
@@ -27,6 +29,7 @@ from maxmargin.solvers import BlockFrankWolfe, run
 from maxmargin.structures import (
     ForestGraphs,
     GeneralGraphs,
+    PathFields,
     RelaxedGraphs,
     edge_field_cost,
     edge_field_data,
@@ -119,15 +122,58 @@ def test_trees_are_exact(name, consistent, form, rng):
     check_oracles(data, cost, max_examples=2)
 
 
+def test_random_hierarchies_are_solved(rng):
+    """Trees, forests and DAGs, single nodes, ties; consistent or not, with partial paths or not."""
+    for trial in range(200):
+        n_nodes = int(rng.integers(1, 6))
+        most = 1 + trial % 2  # of parents
+        pairs = [
+            (v, p)
+            for v in range(1, n_nodes)
+            for p in rng.permutation(v)[: rng.integers(0, most + 1)]
+        ]
+        shape = hierarchy_shape(n_nodes, [v for v, _ in pairs], [p for _, p in pairs])
+        consistent, paths = bool(trial % 3), most == 1 and trial % 5 == 0
+        data, _, _ = drawn(rng, shape, 1, consistent, paths=paths)
+        cost = edge_field_cost(data, ("edge", "hamming")[trial % 4 // 2])
+        theta, room = workspace(data)
+        connect(room)
+        w = rng.normal(size=int(n_weights(data)))
+        potentials(data, 0, np.rint(w) if trial % 2 else w, 1.0, theta)
+        cells = np.zeros(n_nodes + 1, dtype=np.int32)
+        bound = maximize_bounded(data, cost, 0, theta, room, 1.0, 1.0, cells, 0)
+        values = [
+            error_of(data, 0, theta, y, 0) + output_cost(data, cost, 0, y, 0)
+            for y in all_outputs(data, 0)
+        ]
+        found = error_of(data, 0, theta, cells, 0) + output_cost(data, cost, 0, cells, 0)
+        assert bound >= max(values) - 1e-9
+        assert found == pytest.approx(max(values))
+
+
 @pytest.mark.parametrize(
     ("shape", "options"),
     [(DAG, {}), (TREE, {"paths": True}), (TREE, {"paths": True, "consistent": False})],
 )
 @pytest.mark.parametrize("name", ["hamming", "edge"])
-def test_others_are_found_by_message_passing(name, shape, options, rng):
+def test_others_are_solved(name, shape, options, rng):
     data, _, _ = drawn(rng, shape, **options)
-    assert isinstance(data, GeneralGraphs)
+    assert isinstance(data, PathFields if options else GeneralGraphs)
     check_structure(data, cost=edge_field_cost(data, name), compile=False, max_examples=2)
+
+
+def test_fixed_nodes_stay(rng):
+    fixed = np.full((2, 5), -1)
+    fixed[0, [1, 4]] = 1, 0
+    data = edge_field_data(TREE, rng.normal(size=(2, 2)), None, fixed=fixed)
+    for i, known in enumerate(fixed):
+        theta, room = workspace(data)
+        potentials(data, i, rng.normal(size=int(n_weights(data))), 1.0, theta)
+        cells = np.zeros(6, dtype=np.int32)
+        maximize(data, edge_field_cost(data), i, theta, room, 1.0, 0.0, cells, 0)
+        allowed = [row for row in closed_sets(TREE) if (row == known)[known >= 0].all()]
+        assert node_indicators(data, cells)[0].tolist() in [row.tolist() for row in allowed]
+        assert len(all_outputs(data, i)) == len(allowed)
 
 
 def test_relaxed_fields_bound_all_sets(rng):
@@ -232,6 +278,14 @@ def test_plain_costs_are_those_of_fields(rng):
         (
             lambda: edge_field_cost(edge_field_data(DAG, np.eye(1), None), "path"),
             "cost='path' needs partial paths",
+        ),
+        (
+            lambda: edge_field_data(TREE, np.eye(1), [[0] * 5], fixed=[[1, -1, -1, -1, -1]]),
+            r"fixed\[0, 0\] is 1, but sets\[0, 0\] is 0",
+        ),
+        (
+            lambda: edge_field_data(TREE, np.eye(1), None, fixed=[[2] * 5]),
+            r"fixed must hold 1, 0 or -1 and have the shape \(1, 5\)",
         ),
         (lambda: RepeatedRows(np.eye(2), [0, 2]), "of must name rows from 0 to 1"),
         (lambda: RepeatedRows(np.eye(2), [0.5]), "of must be a sequence of numbers of rows"),

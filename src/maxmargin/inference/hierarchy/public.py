@@ -179,9 +179,10 @@ def marginals(
         return NodeMarginals(np.exp(logs - total) @ flags, total)
     _check_forest(problem, "marginals")
     node = np.zeros(problem.n_nodes)
+    log_any, top, rest = np.zeros((3, problem.n_nodes + 1))
     total = set_marginals(
         problem.scores, problem.parent, problem.n_children, problem.to_leaves, temperature,
-        *np.zeros((3, problem.n_nodes + 1)), node,
+        log_any, top, rest, node,
     )  # fmt: skip
     check_feasible(total)
     return NodeMarginals(node, float(total))
@@ -212,9 +213,10 @@ def max_marginals(
             for state in (0, 1):
                 found[n, state] = values[flags[:, n] == state].max(initial=-np.inf)
     elif problem.is_forest:
+        most, second = np.zeros((2, M + 1))
         set_max_marginals(
             problem.scores, problem.parent, problem.n_children, problem.to_leaves,
-            np.zeros((3, M + 1)), *np.zeros((2, M + 1)), found,
+            np.zeros((3, M + 1)), most, second, found,
         )  # fmt: skip
     else:
         best, none = best_set_of(problem), np.zeros(M, dtype=bool)

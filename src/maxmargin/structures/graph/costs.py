@@ -77,9 +77,9 @@ def cell_price(cost, i, factor, n_labels, true, cell):
 def augment(cost, data, i, theta, score_scale, cost_scale, room):
     """Return potentials with cost_scale / score_scale times the cost added, in arrays of the room.
 
-    score_scale is above 0. Dividing the objective by it leaves the tables of theta as they are
-    where only nodes have costs; then they are returned themselves. For costs of edges it may also
-    be 0: then cost_scale times the cost is returned alone, and -inf where theta forbids.
+    Dividing the objective by score_scale leaves the tables of theta as they are where only nodes
+    have costs; then they are returned themselves. If score_scale is 0, cost_scale times the cost is
+    returned alone, and -inf where theta forbids.
     """
 
 
@@ -87,14 +87,19 @@ def augment(cost, data, i, theta, score_scale, cost_scale, room):
 def _augment(cost, data, i, theta, score_scale, cost_scale, room):
     graphs = data.graphs
     n_labels, first = graphs.layout.n_labels, graphs.shapes.node_at[i]
-    share = cost_scale / score_scale
+    is_alone = score_scale == 0.0
+    share = cost_scale if is_alone else cost_scale / score_scale
     for v in range(graphs.shapes.node_at[i + 1] - first):
         truth = graphs.labels[first + v]
         factor = share * node_factor(cost, i, first + v)
         for k in range(n_labels):
             at = v * n_labels + k
-            room.augmented[at] = theta.unary[at] + factor * cost.matrix[truth, k]
-    return GraphPotentials(room.augmented, theta.tables)
+            room.augmented[at] = _kept(theta.unary[at], is_alone) + factor * cost.matrix[truth, k]
+    if not is_alone:
+        return GraphPotentials(room.augmented, theta.tables)
+    for cell in range(graphs.shapes.n_cells[i]):
+        room.tables[cell] = _kept(theta.tables[cell], True)
+    return GraphPotentials(room.augmented, room.tables)
 
 
 @implements(augment, EdgeCost)

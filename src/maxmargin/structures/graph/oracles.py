@@ -164,6 +164,15 @@ def search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at
     return score_scale * (h + left) + cost_scale * output_cost(data, cost, i, outputs, at)
 
 
+@jitable
+def search_largest(data, cost, i, theta, room, cost_scale, outputs, at):
+    """Search for the largest cost, from nothing; scores break ties. Return a bound."""
+    left = search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
+    bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
+    search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+    return bound
+
+
 @implements(maximize, GeneralGraphs, SumOverPositions)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from nothing, to the end."""
@@ -176,15 +185,11 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 
 @implements(maximize_bounded, GeneralGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered, as far as the effort goes.
-
-    Where pairs of labels are forbidden, the largest prices of all nodes are only a bound.
-    """
+    """Search from the messages that are remembered, as far as the effort goes."""
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] > 0:
+        return search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
     if score_scale == 0.0:
-        bound = cost_scale * largest_prices(data, cost, i, theta, outputs, at)
-        if data.graphs.edge_barrier.shape[0] > 0:
-            search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
-        return bound
+        return cost_scale * largest_prices(data, cost, i, theta, outputs, at)
     return search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
@@ -197,13 +202,7 @@ def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs
 
 @implements(maximize_bounded, GeneralGraphs, EdgeCost)
 def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered.
-
-    The largest cost is searched from nothing: alone for the bound, then with scores for ties.
-    """
+    """Search from the messages that are remembered, as far as the effort goes."""
     if score_scale == 0.0:
-        left = search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
-        bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
-        search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
-        return bound
+        return search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
     return search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)

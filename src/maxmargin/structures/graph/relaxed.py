@@ -21,13 +21,13 @@ from maxmargin.core.contract import (
     output_cost,
     workspace,
 )
-from maxmargin.core.sealed import sealed, write_addresses
+from maxmargin.core.sealed import write_addresses
 from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.tables import SumOverPositions
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.projection import point_value, project
 from maxmargin.inference.graph.score import dense_score
-from maxmargin.inference.graph.smoothed import SmoothedRoom, smoothed
+from maxmargin.inference.graph.smoothed import SMOOTHED, SmoothedRoom
 from maxmargin.structures.graph.costs import SMALL_SCALE, augment, largest_prices
 from maxmargin.structures.graph.data import Effort, Graphs, RelaxedGraphs, graph_potentials
 from maxmargin.structures.graph.messages import (
@@ -40,7 +40,6 @@ from maxmargin.structures.graph.messages import (
 )
 from maxmargin.structures.graph.oracles import search_graph, wanted_effort
 from maxmargin.structures.graph.points import write_labelling, write_point
-from maxmargin.structures.graph.sealed import one_edge
 from maxmargin.structures.graph.shapes import graph_of
 
 #: First temperature (as a share of the spread of potentials), temperatures and passes at each: from
@@ -118,23 +117,14 @@ def _smoothed_room(data, room, i, n_messages):
     )
 
 
-def _smoothed_arguments() -> tuple[Any, ...]:
-    data = relaxed_data(one_edge())
-    theta, room = workspace(data)
-    own = _smoothed_room(data, room, 0, len(room.messages))
-    shape, unary = graph_of(data.graphs.shapes, 0), room.search.augmented
-    return shape, unary, theta.tables, room.messages, 0.1, 1, 1, own, room.nodes, room.factors
-
-
-_SMOOTHED = sealed(smoothed, 0, "Tuple(float64, float64, int64)", _smoothed_arguments)
-call_smoothed = _SMOOTHED.call
+call_smoothed = SMOOTHED.call
 
 
 @implements(connect, RelaxedRoom)
 def _connect(room: RelaxedRoom) -> None:
     """Compile or load what the room is for, and write the addresses."""
     connect(room.search)
-    write_addresses(room.entries, _SMOOTHED)
+    write_addresses(room.entries, SMOOTHED)
 
 
 @jitable
@@ -231,6 +221,15 @@ def _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, a
 
 
 @jitable
+def _search_largest(data, cost, i, theta, room, cost_scale, outputs, at):
+    """Search for the largest cost, from nothing; scores break ties. Return a bound."""
+    left = _search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
+    bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
+    _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+    return bound
+
+
+@jitable
 def _write_largest(data, cost, i, theta, room, outputs, at):
     most = largest_prices(data, cost, i, theta, room.labels, 0)
     write_labelling(data, i, room.labels, outputs, at)
@@ -250,11 +249,10 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
 @implements(maximize_bounded, RelaxedGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] > 0:
+        return _search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
     if score_scale == 0.0:
-        bound = cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
-        if data.graphs.edge_barrier.shape[0] > 0:
-            _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
-        return bound
+        return cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
     return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
@@ -267,13 +265,7 @@ def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs
 
 @implements(maximize_bounded, RelaxedGraphs, EdgeCost)
 def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered.
-
-    The largest cost is searched from nothing: alone for the bound, then with scores for ties.
-    """
+    """Search from the messages that are remembered, as far as the effort goes."""
     if score_scale == 0.0:
-        left = _search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
-        bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
-        _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
-        return bound
+        return _search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
     return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)

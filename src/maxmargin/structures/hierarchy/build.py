@@ -86,7 +86,7 @@ def _check_sets(sets: Any, n_examples: int, n_nodes: int) -> tuple[np.ndarray, n
     """Return the nodes of each set, in increasing order, in CSR form."""
     if sets is None:
         return np.zeros(n_examples + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    given = sp.csr_matrix(sets) if sp.issparse(sets) else np.asarray(sets)
+    given: Any = sp.csr_matrix(sets) if sp.issparse(sets) else np.asarray(sets)
     if given.ndim != 2 or given.shape != (n_examples, n_nodes):
         raise ValueError(
             f"sets must have {n_examples} rows, as X has, and {n_nodes} columns, one per node; got "

@@ -26,10 +26,11 @@ from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, Relaxed
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.graph.shapes import graph_of
+from maxmargin.structures.hierarchy.path_field import PathFields, path_field
 
 __all__ = ["EdgeField", "edge_blocks", "edge_field_data", "field_edges", "node_indicators"]
 
-EdgeField = ForestGraphs | GeneralGraphs | RelaxedGraphs
+EdgeField = ForestGraphs | PathFields | GeneralGraphs | RelaxedGraphs
 
 
 def field_edges(shape: HierarchyShape) -> np.ndarray:
@@ -58,13 +59,14 @@ def edge_field_data(
     consistent: bool = True,
     paths: bool = False,
     bias: bool = True,
+    fixed: Any = None,
     relaxed: bool = False,
     precision: float = 0.0,
 ) -> EdgeField:
     """Return rows with sets of nodes as graphs whose edges have weights of their own.
 
-    On a tree, without paths, inference is exact; elsewhere it is message passing with a bound, then
-    branch and bound.
+    On a tree inference is exact. On a DAG it is message passing with a bound, then branch and
+    bound.
 
     Parameters
     ----------
@@ -81,8 +83,10 @@ def edge_field_data(
         Whether partial paths of three nodes or more have weights besides; for trees only.
     bias : bool
         Whether blocks have a constant feature besides those of X.
+    fixed : int array of shape (n, M), or None
+        1 for nodes that all outputs hold, 0 for those that none holds, -1 for the others.
     relaxed : bool
-        Where inference is not exact, whether outputs are the points of the local polytope.
+        On a DAG, whether outputs are the points of the local polytope.
     precision : float >= 0
         What the oracle may leave open, as for `general_data`; no matter where it is exact.
 
@@ -115,8 +119,7 @@ def edge_field_data(
         hyper_at=np.arange(n + 1) * len(hyper),
         hyper_features=RepeatedRows(X, np.repeat(rows, len(hyper))) if hyper else None,
     )
-    always_on = np.zeros((n, n_nodes + 1, 2))
-    always_on[:, n_nodes, 0] = -np.inf
+    walls = _walls(fixed, labels, sets is not None)
     graphs = stacked_graphs(
         stack,
         labels.reshape(-1),
@@ -125,13 +128,19 @@ def edge_field_data(
         hyper_orders=orders.tolist(),
         bias=False,
         edge_bias=bias,
-        barrier=always_on.reshape(-1, 2),
+        barrier=walls.reshape(-1, 2),
         edge_barrier=np.array([[0.0, -np.inf], [0.0, 0.0]]) if consistent else None,
     )
     if is_forest(shape) and not hyper:
         order = find_forest(graph_of(graphs.shapes, 0)) if n else None
         columns = (np.zeros(0),) * 3 if order is None else (np.tile(each, n) for each in order)
         return ForestGraphs(graphs, *(frozen(each, np.int32) for each in columns))
+    if hyper:
+        parent = np.full(n_nodes, -1)
+        parent[np.diff(shape.parent_at) == 1] = shape.parents
+        number = np.full(n_nodes, -1)
+        number[[path[-1] for path in hyper]] = np.arange(len(hyper))
+        return path_field(graphs, parent, number)
     return relaxed_data(graphs, precision) if relaxed else general_data(graphs, precision)
 
 
@@ -158,6 +167,25 @@ def _labels(shape: HierarchyShape, sets: Any, n: int, consistent: bool) -> np.nd
                 "ancestors, or take consistent=False."
             )
     return labels
+
+
+def _walls(fixed: Any, labels: np.ndarray, is_known: bool) -> np.ndarray:
+    """Return 0 or -inf for each label of each node; node M is always on."""
+    n, size = labels.shape
+    walls = np.zeros((n, size, 2))
+    walls[:, -1, 0] = -np.inf
+    if fixed is None:
+        return walls
+    given = np.asarray(fixed)
+    if given.shape != (n, size - 1) or not np.isin(given, (-1, 0, 1)).all():
+        raise ValueError(f"fixed must hold 1, 0 or -1 and have the shape {(n, size - 1)}.")
+    bad = np.argwhere((given >= 0) & (given != labels[:, :-1])) if is_known else np.zeros((0, 2))
+    if len(bad):
+        i, v = bad[0].tolist()
+        raise ValueError(f"fixed[{i}, {v}] is {given[i, v]}, but sets[{i}, {v}] is {labels[i, v]}.")
+    for label in (0, 1):
+        walls[:, :-1, label][given == 1 - label] = -np.inf
+    return walls
 
 
 def _paths(shape: HierarchyShape) -> list[list[int]]:

@@ -63,7 +63,7 @@ class _PathSets:
     """Fields that both have, with the names and meanings of `TreeSets`."""
 
     def __init__(self, X: Any, shared: tuple[Any, ...], shape: HierarchyShape) -> None:
-        self.X = sp.csr_matrix(X) if sp.issparse(X) else np.asarray(X)
+        self.X: Any = sp.csr_matrix(X) if sp.issparse(X) else np.asarray(X)
         self.features, self.node_at, self.nodes, self.n_columns = shared[:4]
         self.n_nodes, self.has_bias, self.alpha = shared[4:]
         self.shape = shape
