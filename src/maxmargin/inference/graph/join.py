@@ -36,12 +36,16 @@ def with_factors(graph: FactorGraph, factors: Iterable[Factor]) -> FactorGraph:
     pairs = np.flatnonzero(is_pair)
     first = shape.member_at[pairs]
     edges = np.stack([shape.members[first], shape.members[first + 1]], axis=1)
-    tables: Any = [_table(graph, f) for f in pairs] if len(set(shape.n_labels)) > 1 else None
+    tables: Any = (
+        [_table(graph, f) for f in pairs.tolist()] if len(set(shape.n_labels)) > 1 else None
+    )
     if tables is None and len(pairs):  # all at once, where all nodes have as many labels
         n_labels = int(shape.n_labels[0])
         cells = shape.table_at[pairs][:, None] + np.arange(n_labels**2)
         tables = graph.tables[cells].reshape(-1, n_labels, n_labels)
-    others = [Table(nodes_of(shape, f), _table(graph, f)) for f in np.flatnonzero(~is_pair)]
+    others = [
+        Table(nodes_of(shape, f), _table(graph, f)) for f in np.flatnonzero(~is_pair).tolist()
+    ]
     unary = np.split(graph.unary, shape.unary_at[1:-1]) if graph.n_nodes else []
     return FactorGraph(unary, edges, tables, [*others, *factors])
 
