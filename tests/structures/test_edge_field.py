@@ -159,7 +159,9 @@ def test_random_hierarchies_are_solved(rng):
 def test_others_are_solved(name, shape, options, rng):
     data, _, _ = drawn(rng, shape, **options)
     assert isinstance(data, PathFields if options else GeneralGraphs)
-    check_structure(data, cost=edge_field_cost(data, name), compile=False, max_examples=2)
+    cost = edge_field_cost(data, name)
+    check_structure(data, cost=cost, compile=False, max_examples=2)
+    check_oracles(data, cost, max_examples=2)
 
 
 def test_fixed_nodes_stay(rng):

@@ -8,6 +8,8 @@ B_v(a) the best value of all below and including v, given the labels a of its an
 A node at depth k (a root has depth 1) has 2^k cells; nothing else grows with the depth.
 """
 
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -69,7 +71,7 @@ def _workspace(data):
 
 
 @jitable
-def _fill_values(data, i, unary, tables, values):
+def fill_values(data, i, unary, tables, values):
     """Fill the cells of all nodes with what the node, its edge and its path add to the score."""
     shapes = data.graphs.shapes
     n_edges = data.graphs.edge_at[i + 1] - data.graphs.edge_at[i]
@@ -108,5 +110,5 @@ def _best_set(data, room, labels):
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Find the best set, with the cost added to the potentials."""
     own = augment(cost, data, i, theta, max(score_scale, SMALL_SCALE), cost_scale, room)
-    _fill_values(data, i, own.unary, own.tables, room.values)
+    fill_values(data, i, own.unary, own.tables, room.values)
     _best_set(data, room, outputs[at : at + data.parent.shape[0] + 1])
