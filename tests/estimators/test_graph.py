@@ -174,12 +174,19 @@ def test_trees_with_other_surrogates(surrogate):
     assert model.result_.search_gap == 0.0
 
 
-def test_zero_one_needs_graphs_without_cycles():
+def test_zero_one_with_and_without_cycles():
     rng = np.random.default_rng(1)
     X, y = trees(rng, n_graphs=3, n_nodes=4)
     assert GraphSVM(cost="zero_one", random_state=0).fit(X, y).result_.status == "converged"
-    with pytest.raises(ValueError, match=r"cost='zero_one' needs .* without cycles only"):
-        GraphSVM(cost="zero_one").fit(*cycles(rng))
+    X, y = cycles(rng, n_graphs=4)
+    # All wrong labellings cost 1, so both surrogates are one objective.
+    margin, slack = (
+        fitted(cost="zero_one", surrogate=name).fit(X, y) for name in ("margin", "slack")
+    )
+    assert_same_problem(margin, slack)
+    assert margin.result_.objective == "integral"
+    with pytest.raises(ValueError, match="cost='zero_one' is a cost of labellings"):
+        GraphSVM(cost="zero_one", training="relaxed").fit(X, y)
 
 
 def test_types_have_weights_of_their_own(tmp_path):

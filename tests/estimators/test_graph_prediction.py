@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin import Graph, GraphSVM, TreeSVM
 from maxmargin.estimators.graph.answers import check_labels_exist
+from maxmargin.inference import k_best_graph
 from maxmargin.inference.graph import marginals
 from maxmargin.inference.graph.answer import GraphAnswer
 from maxmargin.inference.graph.factors import (
@@ -249,6 +250,18 @@ def test_rules_are_for_prediction_alone(rings):
         GraphSVM().predict(X, rounding="max")
 
 
+def test_the_k_best_that_are_not_proved_are_said(rings, monkeypatch):
+    X, model = rings
+
+    def some(graph, k):
+        return [answer._replace(is_exact=False) for answer in k_best_graph(graph, k)]
+
+    monkeypatch.setattr("maxmargin.estimators.graph.svm.k_best_graph", some)
+    with pytest.warns(UserWarning, match=r"k best labellings of 2 of 2 graphs \(X\[0\], X\[1\]\)"):
+        found = model.predict_topk(X[:2], 2)
+    assert not found.outputs.is_exact.any()
+
+
 def test_marginals_of_large_graphs_are_approximate_and_say_so(rings, monkeypatch):
     X, model = rings
     exact = model.predict_marginals(X[:3])
@@ -277,3 +290,54 @@ def test_marginals_of_large_graphs_are_approximate_and_say_so(rings, monkeypatch
         patch.setattr(marginals, "N_LOOPY", 1)
         with pytest.warns(UserWarning, match="of 3 of 3 graphs .* have not converged"):
             model.predict_marginals(X[:3], method="loopy")
+
+
+def test_graphs_without_edges_and_of_one_node(rings):
+    _, model = rings
+    nodes = np.random.default_rng(0).normal(size=(4, 3))
+    X = [Graph(nodes, edge_features=np.zeros((0, 2))), Graph(nodes[:1], [], np.zeros((0, 2)))]
+    rules = [ExactlyOne(range(4), on="b"), ExactlyOne((0,), on="c")]
+    found = model.predict(X, constraints=[[rule] for rule in rules])
+    assert (found[0] == "b").sum() == 1 and found[1].tolist() == ["c"]
+    np.testing.assert_allclose(
+        model.predict_marginals(X, constraints=[[rule] for rule in rules])[1], [[0.0, 0.0, 1.0]]
+    )
+    for options in (
+        {"rounding": "max"},
+        {"method": "auto"},
+        {"rounding": "max", "relaxation": "lp"},
+    ):
+        for a, b in zip(model.predict(X, **options), model.predict(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+    for method in ("loopy", "smoothed"):
+        assert model.predict_marginals(X, method=method)[0].shape == (4, 3)
+    with pytest.raises(ValueError, match=r"X\[1\]: factors\[0\] names the node 1; expected nodes"):
+        model.predict(X, constraints=ExactlyOne((0, 1), on="a"))
+
+
+def test_fixed_and_allowed_hold_in_roundings_and_marginals(rings):
+    X, model = rings
+    fixed = [["c", None, None, "b", None]] * 2
+    allowed = [[None, {"a"}, None, None, None]] * 2
+    for options in ({"rounding": "max"}, {"rounding": "conditional", "relaxation": "lp"}):
+        for labels in model.predict(X[:2], fixed=fixed, allowed=allowed, **options):
+            assert labels[[0, 1, 3]].tolist() == ["c", "a", "b"]
+    for method in ("exact", "loopy", "smoothed"):
+        shares = model.predict_marginals(X[:2], method=method, fixed=fixed)
+        np.testing.assert_allclose(shares[0][0], [0.0, 0.0, 1.0], atol=1e-9)
+    for method in ("exact", "bound"):
+        top = model.decision_function(X[:2], method=method, fixed=fixed)
+        assert np.isneginf(top[0][0, :2]).all()
+
+
+def test_threads_change_no_answer(rings):
+    X, model = rings
+    rule = AtMostOne(range(5), on="c")
+    one = model.predict(X, constraints=rule)
+    model.set_params(n_jobs=2)
+    try:
+        two = model.predict(X, constraints=rule)
+    finally:
+        model.set_params(n_jobs=None)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a, b)

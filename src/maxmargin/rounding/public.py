@@ -161,7 +161,7 @@ def solve_rounded(
     if mu is None:
         return GraphAnswer(None, -np.inf, bound, bound == -np.inf, method, 0)
     labels = round_graph(graph, mu, chosen, n_draws=n_draws, polish_by=polish_by, seed=seed)
-    score = graph.score(labels)
+    score = graph.score(labels.tolist())
     is_exact = is_proved(bound, score, options.tol)
     found = labels if score > -np.inf else None
     return GraphAnswer(found, score, max(bound, score), is_exact, method, 0)

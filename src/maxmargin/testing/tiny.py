@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.contract import has, maximize
+from maxmargin.core.contract import has, maximize, true_parts
 from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     COSTS,
@@ -145,15 +145,18 @@ def _tiny_paths(kind: str, rng: np.random.Generator) -> TinyData:
     return TinyData(paths_data(_features(6, kind, rng), labels, shape, [3, 1, 2]), np.ones(6, int))
 
 
-def _tiny_sets(space: str, child: Any, parent: Any) -> Callable[..., TinyData]:
-    """Return a maker of sets of N_LABELS nodes, none of them empty."""
-    shape = hierarchy_shape(N_LABELS, child, parent)
+def _tiny_sets(
+    space: str, child: Any, parent: Any, relaxed: bool = True
+) -> Callable[..., TinyData]:
+    """Return a maker of sets of nodes, none of them empty."""
+    shape = hierarchy_shape(1 + max(child), child, parent)
 
     def make(kind: str, rng: np.random.Generator) -> TinyData:
         listed = node_sets(shape, space)
         sets = rng.choice(listed[listed.any(axis=1)], size=4)
-        data = node_sets_data(_features(4, kind, rng), sets, shape, space=space)
-        return TinyData(data, np.full(4, N_LABELS))
+        X = _features(4, kind, rng)
+        data = node_sets_data(X, sets, shape, space=space, relaxed=relaxed)
+        return TinyData(data, np.full(4, sets.shape[1]))
 
     return make
 
@@ -204,6 +207,9 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "hierarchy_tree": _tiny_sets("paths", child=[1, 2], parent=[0, 0]),
     "hierarchy_field": _tiny_field,
     "hierarchy_cut": _tiny_sets("closed", child=[2, 2], parent=[0, 1]),
+    # The edge from node 2 to node 0 adds nothing to a tree, where the relaxation is exact.
+    "hierarchy_program": _tiny_sets("paths", [1, 2, 2, 3], [0, 0, 1, 0], relaxed=False),
+    "hierarchy_relaxed_program": _tiny_sets("paths", [1, 2, 2, 3], [0, 0, 1, 0]),
     "multilabel": _tiny_labels("independent"),
     "multilabel_tree": _tiny_labels("tree", [(0, 1), (1, 2)]),
     "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),
@@ -259,7 +265,9 @@ def tiny_tables(tiny: TinyData, cost: str) -> Any:
     """Return a registered cost as these examples take it."""
     if isinstance(tiny.data, UserData):
         return OwnCost()
-    return tabulate(tiny_cost(cost), tiny.data, np.arange(N_LABELS))
+    parts = true_parts(tiny.data)
+    n_names = int(parts.lengths[0]) if parts.kind == "nodes" else N_LABELS
+    return tabulate(tiny_cost(cost), tiny.data, np.arange(n_names))
 
 
 def tiny_problem(

@@ -30,10 +30,12 @@ from maxmargin.core.contract.features import (
     squared_norms,
 )
 from maxmargin.core.contract.listed import (
+    ListedGram,
     add_few,
     add_listed,
     few_scores,
     list_values,
+    listed_gram,
     listed_norms,
     n_listed,
 )
@@ -62,8 +64,10 @@ from maxmargin.core.contract.priced import (
 )
 from maxmargin.core.contract.product import product
 from maxmargin.core.contract.regularizer import (
+    ColumnWeights,
     Identity,
     inner,
+    metric,
     times_metric,
 )
 from maxmargin.core.contract.search import (
@@ -103,6 +107,7 @@ from maxmargin.core.contract.surrogate import (
     psi,
     tilt,
 )
+from maxmargin.core.contract.weighted import row_factors, scaled_columns, weigh_columns
 from maxmargin.core.dispatch import (
     belongs,
     generic,
@@ -114,11 +119,13 @@ from maxmargin.core.dispatch import (
 )
 
 __all__ = [
+    "ColumnWeights",
     "CostOfPlaces",
     "CostOfPositions",
     "CostOfSwitches",
     "Identity",
     "Links",
+    "ListedGram",
     "PricedHierarchy",
     "TrueParts",
     "add_combination",
@@ -156,12 +163,14 @@ __all__ = [
     "k_best_room",
     "largest_costs",
     "list_values",
+    "listed_gram",
     "listed_norms",
     "margin_error",
     "maximize",
     "maximize_bounded",
     "maximize_within",
     "memory",
+    "metric",
     "mix",
     "n_listed",
     "n_weights",
@@ -183,8 +192,10 @@ __all__ = [
     "profile_room",
     "profile_up_to",
     "psi",
+    "row_factors",
     "row_product",
     "row_sizes",
+    "scaled_columns",
     "score_few",
     "score_lengths",
     "score_rows",
@@ -200,5 +211,6 @@ __all__ = [
     "true_parts",
     "truth_sizes",
     "truths",
+    "weigh_columns",
     "workspace",
 ]

@@ -84,7 +84,18 @@ def warn_of_approximations(found: list[Found], what: str, instead: str) -> None:
             f"{what} of {len(rough)} of {len(found)} graphs ({_named(rough)}) are not exact, "
             f"because their junction trees are too large: they come from {', '.join(methods)}"
             f"{instead}. method='exact' refuses such graphs.",
-            stacklevel=4,
+            stacklevel=3,
+        )
+
+
+def warn_of_no_proof(found: list[Found]) -> None:
+    """Warn of graphs for which it is not proved that the labellings listed are the best."""
+    open_ = [i for i, own in enumerate(found) if not own.is_exact]
+    if open_:
+        warnings.warn(
+            f"the k best labellings of {len(open_)} of {len(found)} graphs ({_named(open_)}) are "
+            "the best that were found; it is not proved that there are none between them.",
+            stacklevel=3,
         )
 
 
@@ -95,7 +106,7 @@ def warn_of_no_convergence(found: list[Found]) -> None:
         warnings.warn(
             f"the marginals of {len(restless)} of {len(found)} graphs ({_named(restless)}) have "
             "not converged. method='smoothed' always does; a higher temperature may help.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

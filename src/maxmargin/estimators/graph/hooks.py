@@ -100,11 +100,11 @@ class GraphHooks(Hooks):
         graphs = tables.graphs
         if self.only_forests or are_forests(graphs):
             return forest_data(graphs)  # the relaxation is exact there
-        if isinstance(tables.cost, WholeCost):
+        if isinstance(tables.cost, WholeCost) and self.training == "relaxed":
             raise ValueError(
-                "cost='zero_one' needs the best labelling other than the true one, which is found "
-                "for graphs without cycles only. Costs that fit graphs with cycles: hamming, "
-                "class_weighted, matrix, ordinal, edge."
+                "cost='zero_one' is a cost of labellings, and training='relaxed' has fractional "
+                "ones. Costs that fit it: hamming, class_weighted, matrix, ordinal, edge; "
+                "training='integral' takes all."
             )
         if self.training == "relaxed":
             bytes_ = int(self.memory_limit * 1e6)

@@ -26,9 +26,8 @@ from maxmargin.inference.graph.acyclic import find_acyclic
 from maxmargin.inference.graph.answer import GraphAnswer, Options
 from maxmargin.inference.graph.binary import as_binary, solve_binary
 from maxmargin.inference.graph.contract import Contracted, contract
-from maxmargin.inference.graph.counted import fitting_tree
 from maxmargin.inference.graph.dense import table_sizes
-from maxmargin.inference.graph.exact import acyclic, by_tree, forest, known_forest
+from maxmargin.inference.graph.exact import acyclic, by_fitting_tree, forest, known_forest
 from maxmargin.inference.graph.factors import custom
 from maxmargin.inference.graph.local import local_room, polish
 from maxmargin.inference.graph.model import FactorGraph
@@ -116,16 +115,7 @@ def _whole(graph: FactorGraph, fewer: Contracted, found: GraphAnswer) -> GraphAn
 def _by_small_tree(graph: FactorGraph, options: Options) -> GraphAnswer | None:
     """Solve by a junction tree, if it takes less time than SRMP would, or not much of it."""
     limit = max(SMALL, AS_MANY * n_cells(graph))
-    return _by_fitting_tree(graph, min(limit, options.most_cells))
-
-
-def _by_fitting_tree(graph: FactorGraph, most_cells: float) -> GraphAnswer | None:
-    """Solve by a junction tree, where large rules are counted; None if it has too many cells."""
-    fitting, tree = fitting_tree(graph, most_cells)
-    if tree is None:
-        return None
-    found = by_tree(fitting, tree)
-    return found if found.labels is None else found._replace(labels=found.labels[: graph.n_nodes])
+    return by_fitting_tree(graph, min(limit, options.most_cells))
 
 
 def _finish_binary(
@@ -167,7 +157,7 @@ def _search(
     found = _better(known, by_srmp(graph, options._replace(time_limit=clock.left)), options)
     if found.is_exact or clock.is_over:
         return _polished(graph, found, options)
-    direct = _by_fitting_tree(graph, options.most_cells)
+    direct = by_fitting_tree(graph, options.most_cells)
     if direct is not None:
         return direct
     # Of the quick methods this one has the best labellings where the relaxation is weak.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -62,11 +63,15 @@ def hierarchy_shape(n_nodes: int, child: npt.ArrayLike, parent: npt.ArrayLike) -
 
 
 def parents_first(
-    n_nodes: int, child: npt.ArrayLike, parent: npt.ArrayLike
+    n_nodes: int,
+    child: npt.ArrayLike,
+    parent: npt.ArrayLike,
+    names: Sequence[Any] | None = None,
 ) -> npt.NDArray[np.int64]:
     """Return the nodes in an order in which parents come before children, lowest numbers first.
 
-    Raises ValueError with the nodes of a cycle if there is one.
+    Raises ValueError with the nodes of a cycle if there is one, by their names where these are
+    given.
 
     Examples
     --------
@@ -92,7 +97,8 @@ def parents_first(
                 heapq.heappush(ready, own)
     if len(order) < n_nodes:
         cycle = _cycle(edges, np.asarray(n_above) > 0)
-        raise ValueError(f"the hierarchy has a cycle: {' < '.join(map(str, cycle))}.")
+        called = cycle if names is None else [repr(names[v]) for v in cycle]
+        raise ValueError(f"the hierarchy has a cycle: {' < '.join(map(str, called))}.")
     return np.array(order, dtype=np.int64)
 
 

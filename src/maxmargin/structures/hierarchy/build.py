@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from maxmargin.features.rows import as_features, frozen
 from maxmargin.inference.hierarchy.shape import HierarchyShape, is_forest, parents_of
 from maxmargin.structures.hierarchy.data import CutSets, TreeSets, check_alpha
+from maxmargin.structures.hierarchy.program import PathSetsByProgram, RelaxedPathSets
 
 #: The spaces of sets of nodes.
 SPACES = ("closed", "paths")
@@ -23,6 +24,7 @@ def node_sets_data(
     space: str = "closed",
     alpha: Any = None,
     bias: bool = True,
+    relaxed: bool = True,
 ) -> Any:
     """Return examples with sets of nodes, as solvers take them.
 
@@ -41,6 +43,10 @@ def node_sets_data(
         Weights of the nodes in the norm, >= 0; None for 1 each.
     bias : bool
         Whether each node has a weight of its own beside those of the features.
+    relaxed : bool
+        For unions of paths of a DAG alone, whose best set is NP-hard to find: True for a linear
+        relaxation, whose outputs may be fractional, for training; False for the best set itself,
+        for prediction.
 
     Examples
     --------
@@ -71,19 +77,16 @@ def node_sets_data(
     if is_forest(shape):
         n_children = np.diff(shape.child_at).astype(np.int32)
         return TreeSets(*shared, parents_of(shape), n_children, to_leaves)
-    if to_leaves:
-        raise ValueError(
-            "space='paths' needs a tree, but a node of the hierarchy has several parents. With "
-            "several parents choose space='closed', which one minimum cut solves."
-        )
-    return CutSets(*shared, shape)
+    if not to_leaves:
+        return CutSets(*shared, shape)
+    return (RelaxedPathSets if relaxed else PathSetsByProgram)(X, shared, shape)
 
 
 def _check_sets(sets: Any, n_examples: int, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the nodes of each set, in increasing order, in CSR form."""
     if sets is None:
         return np.zeros(n_examples + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    given = sp.csr_matrix(sets) if sp.issparse(sets) else np.asarray(sets)
+    given: Any = sp.csr_matrix(sets) if sp.issparse(sets) else np.asarray(sets)
     if given.ndim != 2 or given.shape != (n_examples, n_nodes):
         raise ValueError(
             f"sets must have {n_examples} rows, as X has, and {n_nodes} columns, one per node; got "
@@ -136,25 +139,3 @@ def check_closed(
             "path of a set goes on to a leaf. Choose space='closed', or give node "
             f"{n} a leaf of its own."
         )
-
-
-def leaves(data: Any) -> np.ndarray:
-    """Return which nodes have no children."""
-    n_children = data.n_children if isinstance(data, TreeSets) else np.diff(data.shape.child_at)
-    return np.asarray(n_children == 0)
-
-
-def is_allowed(data: Any, y: np.ndarray) -> bool:
-    """Tell whether flags of nodes are a set of the space of the data."""
-    if isinstance(data, TreeSets):
-        child = np.flatnonzero(data.parent >= 0)
-        parent = data.parent[child]
-        has_child = np.zeros(data.n_nodes, dtype=bool)
-        has_child[parent[y[child] == 1]] = True
-        ends = (y == 1) & ~has_child & (data.n_children > 0)
-        if data.to_leaves and (ends.any() or not y.any()):
-            return False
-    else:
-        child = np.repeat(np.arange(data.n_nodes), np.diff(data.shape.parent_at))
-        parent = data.shape.parents
-    return bool((y[child] <= y[parent]).all())

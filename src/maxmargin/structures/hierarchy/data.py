@@ -130,3 +130,27 @@ def check_alpha(alpha: Any, n_nodes: int) -> np.ndarray:
             f"alpha[{wrong[0]}] is {weights[wrong[0]]}; expected a finite number >= 0."
         )
     return weights
+
+
+def leaves(data: Any) -> np.ndarray:
+    """Return which nodes have no children."""
+    if isinstance(data, TreeSets):
+        return np.asarray(data.n_children == 0)
+    return np.asarray(np.diff(data.shape.child_at) == 0)
+
+
+def is_allowed(data: Any, y: np.ndarray) -> bool:
+    """Tell whether flags of nodes are a set of the space of the data."""
+    if isinstance(data, TreeSets):
+        child = np.flatnonzero(data.parent >= 0)
+        parent = data.parent[child]
+    else:
+        child = np.repeat(np.arange(data.n_nodes), np.diff(data.shape.parent_at))
+        parent = data.shape.parents
+    if not isinstance(data, CutSets) and (not isinstance(data, TreeSets) or data.to_leaves):
+        has_child = np.zeros(data.n_nodes, dtype=bool)
+        has_child[parent[y[child] == 1]] = True
+        ends = (y == 1) & ~has_child & ~leaves(data)
+        if ends.any() or not y.any():
+            return False
+    return bool((y[child] <= y[parent]).all())

@@ -152,7 +152,9 @@ def _score_lengths(data):
     """Bound phi by its nodes: each adds the row of the example and a bias."""
     lengths, terms = row_lengths(data.features)
     most = float(np.diff(data.node_at).max(initial=0))
-    return np.sqrt(most) * (lengths + data.has_bias), terms + 1.0 + most
+    # In the norm of the data, |phi|^2 is the sum of alpha along the path, times |x|^2.
+    heaviest = float(np.add.reduceat(data.alpha[data.nodes], data.node_at[:-1]).max(initial=0.0))
+    return np.sqrt(heaviest) * (lengths + data.has_bias), terms + 1.0 + most
 
 
 # -- scores ----------------------------------------------------------------------------------------
@@ -272,6 +274,8 @@ def _few_scores(data, i, outputs, n_few, w, scores):
         label = outputs[i, a]
         total = 0.0
         for place in range(data.node_at[label], data.node_at[label + 1]):
+            if data.alpha[data.nodes[place]] == 0.0:
+                continue  # no weights
             score_few(data.features, i, nodes, place, 1, W, one)
             total += one[0]
             if data.has_bias:

@@ -39,8 +39,13 @@ from maxmargin.core.contract import (
     truths,
 )
 from maxmargin.features.rows import row_lengths
-from maxmargin.structures.hierarchy.build import is_allowed, leaves
-from maxmargin.structures.hierarchy.data import NodeSets, add_node, score_nodes
+from maxmargin.structures.hierarchy.data import (
+    NodeSets,
+    add_node,
+    is_allowed,
+    leaves,
+    score_nodes,
+)
 
 
 class NodePotentials(NamedTuple):
@@ -114,7 +119,7 @@ def _truth_sizes(data):
 
 
 @implements(true_parts, NodeSets)
-def _true_parts(data):
+def node_states(data: Any) -> TrueParts:
     """Return which nodes are in the true sets, for costs that price nodes."""
     n_examples = len(data.node_at) - 1
     states = np.zeros((n_examples, data.n_nodes), dtype=np.int8)
@@ -149,7 +154,7 @@ def _are_sets(
 
 
 @implements(score_lengths, NodeSets)
-def _score_lengths(data):
+def bound_scores(data: Any) -> tuple[np.ndarray, np.ndarray]:
     """Bound phi by its nodes: each adds the row of the example and a bias."""
     lengths, terms = row_lengths(data.features)
     root = np.sqrt(data.n_nodes)
