@@ -164,6 +164,14 @@ def test_others_are_solved(name, shape, options, rng):
     check_oracles(data, cost, max_examples=2)
 
 
+@pytest.mark.parametrize("consistent", [True, False])
+def test_any_mistake_may_cost_the_same(consistent, rng):
+    data, _, _ = drawn(rng, TREE, paths=True, consistent=consistent)
+    cost = edge_field_cost(data, "zero_one")
+    check_structure(data, cost=cost, compile=False, max_examples=2)
+    check_oracles(data, cost, max_examples=2)
+
+
 def test_fixed_nodes_stay(rng):
     fixed = np.full((2, 5), -1)
     fixed[0, [1, 4]] = 1, 0

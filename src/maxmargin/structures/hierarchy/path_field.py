@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import belongs, implements, maximize, workspace
+from maxmargin.core.contract import belongs, implements, maximize
 from maxmargin.costs.tables import SumOverParts
 from maxmargin.features.rows import frozen
 from maxmargin.structures.graph.costs import SMALL_SCALE, augment
-from maxmargin.structures.graph.data import AnyGraphs, Graphs, IntegralGraphs, graph_potentials
+from maxmargin.structures.graph.data import AnyGraphs, Graphs, IntegralGraphs
 
 
 @belongs(IntegralGraphs, AnyGraphs)
@@ -37,15 +37,6 @@ class PathFields(NamedTuple):
     hyper: Any  # (M,) int32: the hyperedge that ends in a node, -1 without one
 
 
-class PathRoom(NamedTuple):
-    """Room for the best set of one example."""
-
-    augmented: Any  # (2 * (M + 1),)
-    tables: Any  # (cells of all tables,)
-    values: Any  # (cells of all nodes,)
-    code: Any  # (M,) int64: the labels of a path as a number in base 2, the root first
-
-
 def path_field(graphs: Graphs, parent: np.ndarray, hyper: np.ndarray) -> PathFields:
     """Return fields of a forest, by the parent of each node and the hyperedge that ends in it."""
     depth = np.zeros(len(parent), dtype=np.int64)
@@ -55,19 +46,6 @@ def path_field(graphs: Graphs, parent: np.ndarray, hyper: np.ndarray) -> PathFie
     return PathFields(
         graphs, frozen(parent, np.int32), frozen(ends, np.int64), frozen(hyper, np.int32)
     )
-
-
-@implements(workspace, PathFields)
-def _workspace(data):
-    """Return theta and room."""
-    theta = graph_potentials(data)
-    room = PathRoom(
-        np.zeros(len(theta.unary)),
-        np.zeros(len(theta.tables)),
-        np.zeros(int(data.value_at[-1])),
-        np.zeros(len(data.parent), dtype=np.int64),
-    )
-    return theta, room
 
 
 @jitable

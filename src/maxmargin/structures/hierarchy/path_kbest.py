@@ -12,9 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import implements, k_best, k_best_room
-from maxmargin.costs.tables import SumOverParts
-from maxmargin.structures.graph.costs import SMALL_SCALE, augment
+from maxmargin.core.contract import (
+    implements,
+    k_best,
+    k_best_room,
+    margin_error,
+    maximize,
+    workspace,
+)
+from maxmargin.costs.tables import SumOverParts, WholeCost
+from maxmargin.structures.graph.costs import SMALL_SCALE, augment, is_truth, write_truth
+from maxmargin.structures.graph.data import graph_potentials
 from maxmargin.structures.hierarchy.path_field import PathFields, fill_values
 
 
@@ -35,11 +43,21 @@ class PathKBestRoom(NamedTuple):
     message: Any  # (k,)
     merged: Any  # (k,)
     place: Any  # (M + 1,) int32: which value of its cell a node has, on the way back
+    sets: Any  # (k * (M + 1),) int32
 
 
-@implements(k_best_room, PathFields)
-def _k_best_room(data, cost, k):
-    """Return room for k sets."""
+class PathRoom(NamedTuple):
+    """Room for the best set of one example, and for the two best."""
+
+    augmented: Any  # (2 * (M + 1),)
+    tables: Any  # (cells of all tables,)
+    values: Any  # (C,)
+    code: Any  # (M,) int64: the labels of a path as a number in base 2, the root first
+    two: PathKBestRoom
+    pair: Any  # (2 * (M + 1),) int32
+
+
+def _room(data: Any, k: int) -> PathKBestRoom:
     n_cells = int(data.value_at[-1])
     ints = [np.zeros((n_cells // 2, k), dtype=np.int32) for _ in range(4)]
     return PathKBestRoom(
@@ -49,7 +67,30 @@ def _k_best_room(data, cost, k):
         np.zeros(k),
         np.zeros(k),
         np.zeros(len(data.parent) + 1, dtype=np.int32),
+        np.zeros(k * (len(data.parent) + 1), dtype=np.int32),
     )
+
+
+@implements(workspace, PathFields)
+def _workspace(data):
+    """Return theta and room."""
+    theta = graph_potentials(data)
+    n_nodes = len(data.parent)
+    room = PathRoom(
+        np.zeros(len(theta.unary)),
+        np.zeros(len(theta.tables)),
+        np.zeros(int(data.value_at[-1])),
+        np.zeros(n_nodes, dtype=np.int64),
+        _room(data, 2),
+        np.zeros(2 * (n_nodes + 1), dtype=np.int32),
+    )
+    return theta, room
+
+
+@implements(k_best_room, PathFields)
+def _k_best_room(data, cost, k):
+    """Return room for k sets, and one more where the truth may be one of them."""
+    return _room(data, k + 1 if isinstance(cost, WholeCost) else k)
 
 
 @jitable
@@ -132,14 +173,66 @@ def _trace(data, code, own, rank, outputs, at):
     outputs[at + n_nodes] = 1
 
 
-@implements(k_best, PathFields, SumOverParts)
-def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
-    """Find the k best sets, with the cost added to the potentials."""
-    priced = augment(cost, data, i, theta, max(score_scale, SMALL_SCALE), cost_scale, room)
-    fill_values(data, i, priced.unary, priced.tables, room.values)
+@jitable
+def _list_best(data, i, unary, tables, room, k, own, outputs, at):
+    """Write the k best sets; return their number."""
+    fill_values(data, i, unary, tables, room.values)
     _collect(data, room.values, own, k)
     n_nodes = data.parent.shape[0]
     count = own.count[data.value_at[n_nodes]]
     for rank in range(count):
         _trace(data, room.code, own, rank, outputs, at + rank * (n_nodes + 1))
+    return count
+
+
+@implements(k_best, PathFields, SumOverParts)
+def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Find the k best sets, with the cost added to the potentials."""
+    priced = augment(cost, data, i, theta, max(score_scale, SMALL_SCALE), cost_scale, room)
+    return _list_best(data, i, priced.unary, priced.tables, room, k, own, outputs, at)
+
+
+# -- the zero-one cost: the right set against all others, which cost the same ---------------------
+
+
+@implements(maximize, PathFields, WholeCost)
+def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Compare the best set other than the truth, one of the two best, with the truth."""
+    size = data.parent.shape[0] + 1
+    count = _list_best(data, i, theta.unary, theta.tables, room, 2, room.two, room.pair, 0)
+    for rank in range(count):
+        if not is_truth(data, i, room.pair, rank * size):
+            error = margin_error(data, i, theta, room.pair, rank * size)
+            if score_scale * error + cost_scale * cost.price[i] > 0.0:
+                for v in range(size):
+                    outputs[at + v] = room.pair[rank * size + v]
+                return
+            break
+    write_truth(data, i, outputs, at)
+
+
+@implements(k_best, PathFields, WholeCost)
+def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+    """Put the truth, whose value is 0, before the first of the k + 1 best that is not above 0."""
+    size = data.parent.shape[0] + 1
+    listed = own.sets
+    n_found = _list_best(data, i, theta.unary, theta.tables, room, k + 1, own, listed, 0)
+    count = 0
+    truth_waits = True
+    for rank in range(n_found):
+        if is_truth(data, i, listed, rank * size):
+            continue
+        error = margin_error(data, i, theta, listed, rank * size)
+        value = score_scale * error + cost_scale * cost.price[i]
+        if truth_waits and value <= 0.0 and count < k:
+            write_truth(data, i, outputs, at + count * size)
+            count += 1
+            truth_waits = False
+        if count < k:
+            for v in range(size):
+                outputs[at + count * size + v] = listed[rank * size + v]
+            count += 1
+    if truth_waits and count < k:
+        write_truth(data, i, outputs, at + count * size)
+        count += 1
     return count
