@@ -39,6 +39,7 @@ TOPICS = (
     "graph_moves",
     "graph_inference",
     "graph_growth",
+    "graph_relaxations",
     "graph_scenes",
 )
 RESULTS = Path(__file__).resolve().parent / "results"

@@ -148,7 +148,7 @@ class HierarchyHooks(RowInputs, Hooks):
         place = {int(v): k for k, v in enumerate(space.node) if not space.is_stop[k]}
         for i, entry in enumerate(fixed):
             for name, is_in in _fixed_nodes(entry, i):
-                node = int(space.hierarchy.labels.encode([name], lambda _, i=i: f"fixed[{i}]")[0])
+                node = int(space.hierarchy.labels.encode([name], partial(_fixed_name, i))[0])
                 if node not in place:
                     self._check_constant(node, is_in, i)
                 elif is_in:
@@ -271,6 +271,10 @@ def _is_shared(alpha: Any) -> bool:
 
 def _is_auto(cost: Any) -> bool:
     return isinstance(cost, str) and cost == "auto"
+
+
+def _fixed_name(i: int, _: int) -> str:
+    return f"fixed[{i}]"
 
 
 def _fixed_nodes(entry: Any, i: int) -> list[tuple[Any, bool]]:
