@@ -222,16 +222,35 @@ def test_paths_to_leaves_are_not_empty(rng):
     assert all(len(row) >= 1 for row in predicted)
 
 
-def test_what_a_dag_does_not_have_is_refused_by_name(rng):
+def test_sets_of_a_dag(rng):
     hierarchy = Hierarchy.of(DAG)
-    X, y, _ = set_data(rng, hierarchy)
+    X, y, _ = set_data(rng, hierarchy, n=20)
     model = svm(hierarchy=DAG, tol=5e-2).fit(X, y)
-    for call in (model.decision_function, model.predict_marginals, model.predict_topk):
-        with pytest.raises(ValueError, match="two parents"):
-            call(X)
-    full = [row or {"cat"} for row in y]
-    with pytest.raises(ValueError, match="space='closed'"):
-        svm(hierarchy=DAG, space="paths").fit(X, full)
+    assert model.decision_function(X).shape == (20, len(model.classes_))
+    assert [row[0] for row in model.predict_topk(X, k=2).outputs] == model.predict(X)
+    with pytest.raises(ValueError, match="two parents"):
+        model.predict_marginals(X)
+    leaves = set(hierarchy.leaves)
+    full = [row if row & leaves else {"cat"} for row in y]
+    paths = svm(hierarchy=DAG, space="paths", tol=0.2).fit(X, full)
+    assert all(set(row) & leaves for row in paths.predict(X))
+
+
+def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
+    X, y = leaf_data(rng)
+    model = svm(hierarchy=TREE, alpha="shared", tol=1e-3).fit(X, y)
+    assert model.result_.status == "converged" and model.result_.relative_gap <= 1e-3
+    rho = svm(hierarchy=TREE, alpha="rho", tol=1e-3).fit(X, y)
+    assert model.result_.dual <= rho.result_.primal  # a minimum over alpha too
+    above = Hierarchy.of(TREE).ancestry[[model.hierarchy_.labels.index[n] for n in model.classes_]]
+    sums = above @ model.alpha_[np.argsort(model._reader.space.node)]
+    assert (sums <= 1.0 + 1e-6).all()
+    model.save(tmp_path / "a.mm")
+    np.testing.assert_array_equal(maxmargin.load(tmp_path / "a.mm").alpha_, model.alpha_)
+    with pytest.raises(ValueError, match="needs solver='auto' or 'sdca'"):
+        svm(hierarchy=TREE, alpha="shared", solver="bcfw").fit(X, y)
+    with pytest.raises(ValueError, match="one label per example"):
+        svm(hierarchy=TREE, alpha="shared", space="closed").fit(X, y)
 
 
 # -- files, paths, batches -----------------------------------------------------------------------

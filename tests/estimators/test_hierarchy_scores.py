@@ -9,14 +9,13 @@ import pytest
 from scipy.special import softmax
 
 from maxmargin.estimators.hierarchy.scores import NodeScores
-from maxmargin.inference.hierarchy.shape import is_forest
 from maxmargin.inputs.hierarchy import Hierarchy
 from maxmargin.inputs.hierarchy_space import HierarchySpace
 
 
 def random_space(rng, kind, dag):
     """Return the whole space of a small random hierarchy; None where it has one label only."""
-    m = int(rng.integers(2, 8))
+    m = int(rng.integers(2, 6 if kind == "path" else 7))  # stops double the nodes of paths
     edges = []
     for v in range(1, m):
         most = min(v, 2) if dag else 1
@@ -51,9 +50,9 @@ CASES = [(kind, dag) for kind in ("leaf", "path", "paths", "closed") for dag in 
 @pytest.mark.parametrize(("kind", "dag"), CASES)
 def test_against_enumeration(rng, kind, dag):
     n_looked = 0
-    for _ in range(40):
+    for _ in range(25):
         space = random_space(rng, kind, dag)
-        if space is None or (kind == "paths" and not is_forest(space.shape)):
+        if space is None:
             continue
         n_looked += 1
         outputs = all_outputs(space)
@@ -66,18 +65,16 @@ def test_against_enumeration(rng, kind, dag):
         known = {tuple(row) for row in outputs.tolist()}
         assert all(tuple(row) in known for row in best.tolist())
         np.testing.assert_allclose((best * scores).sum(axis=1), totals.max(axis=1))
-        if not nodes.is_forest and not space.has_one:
-            for method, arguments in (("differences", ()), ("marginals", (1.0,)), ("k_best", (2,))):
-                with pytest.raises(ValueError, match="no node has two parents"):
-                    getattr(nodes, method)(*arguments)
-            continue
         expected = np.empty(scores.shape)
         for v in range(len(space)):
             with_ = totals[:, outputs[:, v]].max(axis=1, initial=-np.inf)
             without = totals[:, ~outputs[:, v]].max(axis=1, initial=-np.inf)
             expected[:, v] = with_ - without
         np.testing.assert_allclose(nodes.differences(), expected, atol=1e-9)
-        for temperature in (0.3, 1.0, 5.0):
+        if not nodes.is_forest and not space.has_one:
+            with pytest.raises(ValueError, match="no node has two parents"):
+                nodes.marginals(1.0)
+        for temperature in (0.3, 1.0, 5.0) if nodes.is_forest or space.has_one else ():
             p = softmax(totals / temperature, axis=1) @ outputs
             np.testing.assert_allclose(nodes.marginals(temperature), p, atol=1e-9)
         flags, values = nodes.k_best(4)
@@ -86,15 +83,15 @@ def test_against_enumeration(rng, kind, dag):
             np.testing.assert_allclose(values[i], ranked, atol=1e-9)
             np.testing.assert_allclose(flags[i] @ scores[i], ranked, atol=1e-9)
             assert len({tuple(row) for row in flags[i].tolist()}) == len(ranked)
-    assert n_looked > 10
+    assert n_looked > 8
 
 
 @pytest.mark.parametrize(("kind", "dag"), CASES)
 def test_what_is_known_against_enumeration(rng, kind, dag):
     n_looked = n_refused = 0
-    for _ in range(80):
+    for _ in range(40):
         space = random_space(rng, kind, dag)
-        if space is None or (kind == "paths" and not is_forest(space.shape)):
+        if space is None:
             continue
         outputs = all_outputs(space)
         m = len(space)
@@ -118,7 +115,7 @@ def test_what_is_known_against_enumeration(rng, kind, dag):
         assert ((known == -1) | (best == known)).all()
         value = (scores @ outputs[fits].T).max()
         assert (best * scores).sum() == pytest.approx(value)
-    assert n_looked > 10
+    assert n_looked > 8
     assert n_refused > 0 or kind == "closed"
 
 

@@ -1,4 +1,4 @@
-"""Tests of message passing and of exact methods once more, with kernels that run as Python."""
+"""Tests of all methods for factor graphs once more, with kernels that run as Python."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ TESTS = [
     "test_graph_forest.py",
     "test_graph_junction.py",
     "test_hierarchy_kernels.py",
+    "test_contract.py",
+    "test_admm.py",
+    "test_graph_public.py::test_every_method_brackets_the_best_score",
+    "test_graph_public.py::test_k_best_marginals_and_max_marginals",
 ]
 
 

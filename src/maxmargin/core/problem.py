@@ -298,6 +298,10 @@ class Problem:
             self._known[function.__name__] = function(self.view.data)
         return self._known[function.__name__]
 
+    def recompute(self, function: Callable) -> None:
+        """Forget what `remember` keeps of a function, because the data have changed."""
+        self._known.pop(function.__name__, None)
+
     def empty_outputs(self, n_cells: int) -> np.ndarray:
         """Return an array of n_cells zeros of the type of outputs."""
         return np.zeros(n_cells, dtype=self.truths.dtype)

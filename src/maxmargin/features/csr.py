@@ -23,6 +23,7 @@ from maxmargin.core.contract import (
     implements,
     row_product,
     row_sizes,
+    scaled_columns,
     score_few,
     score_rows,
     squared_norms,
@@ -173,3 +174,9 @@ def _squared_norms_csr(features):
 @implements(row_sizes, Csr)
 def _row_sizes_csr(features):
     return np.diff(features.indptr).astype(np.float64)
+
+
+@implements(scaled_columns, Csr)
+def _scaled_columns_csr(features, factors):
+    factor = factors.astype(features.values.dtype)[features.indices]
+    return features._replace(values=frozen(features.values * factor, features.values.dtype))

@@ -23,6 +23,7 @@ from maxmargin.core.contract import (
     implements,
     row_product,
     row_sizes,
+    scaled_columns,
     score_few,
     score_rows,
     squared_norms,
@@ -196,3 +197,8 @@ def _squared_norms_dense(features):
 @implements(row_sizes, Dense)
 def _row_sizes_dense(features):
     return np.full(features.values.shape[0], float(features.values.shape[1]))
+
+
+@implements(scaled_columns, Dense)
+def _scaled_columns_dense(features, factors):
+    return Dense.of(features.values * factors.astype(features.values.dtype))

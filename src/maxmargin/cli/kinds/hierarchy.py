@@ -85,7 +85,6 @@ class Hierarchy(Kind):
     readers = {
         "svmlight": SvmlightReader(multilabel=True),
         "npz": NpzReader(),
-        "arff": ClusReader(),
         "clus": ClusReader(),
     }
     blocks = ("intercept_", "alpha_")
@@ -94,6 +93,11 @@ class Hierarchy(Kind):
         "evaluate": "Hierarchies: exact sets (accuracy), tree distance, hierarchical precision, "
         "recall and F1, macro-F1 of nodes.",
     }
+
+    def format_of(self, path: Path) -> str:
+        """Return the format that a file's name announces; ARFF files are those of CLUS here."""
+        name = super().format_of(path)
+        return "clus" if name == "arff" else name
 
     def settings(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters, with the hierarchy of a file."""

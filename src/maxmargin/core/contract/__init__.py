@@ -108,6 +108,7 @@ from maxmargin.core.contract.surrogate import (
     psi,
     tilt,
 )
+from maxmargin.core.contract.weighted import row_factors, scaled_columns, weigh_columns
 from maxmargin.core.dispatch import (
     belongs,
     generic,
@@ -193,8 +194,10 @@ __all__ = [
     "profile_room",
     "profile_up_to",
     "psi",
+    "row_factors",
     "row_product",
     "row_sizes",
+    "scaled_columns",
     "score_few",
     "score_lengths",
     "score_rows",
@@ -210,5 +213,6 @@ __all__ = [
     "true_parts",
     "truth_sizes",
     "truths",
+    "weigh_columns",
     "workspace",
 ]

@@ -124,7 +124,7 @@ class _Baseline(RowInputs, ClassifierMixin, BaseEstimator):
 
 
 def _linear(C: float, random_state: Any) -> Any:
-    from sklearn.svm import LinearSVC  # loads much of scikit-learn, which other estimators spare
+    from sklearn.svm import LinearSVC  # here, because other estimators do not need it
 
     return LinearSVC(C=C, random_state=random_state, dual="auto")
 

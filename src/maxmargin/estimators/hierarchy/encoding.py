@@ -16,7 +16,7 @@ from maxmargin.inputs.hierarchy_labels import NodeForm, NodeLabels, over, read_n
 from maxmargin.inputs.hierarchy_space import HierarchySpace, choose_space
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
-from maxmargin.regularizers.hierarchy import alpha_weights
+from maxmargin.regularizers.hierarchy import HierarchyPaths, alpha_weights, hierarchy_paths
 from maxmargin.structures import node_sets_data, paths_data
 from maxmargin.training.task import Task
 
@@ -116,6 +116,10 @@ class HierarchyReader:
             return self.space.classes
         return self.space.names
 
+    def paths(self, merge: bool) -> HierarchyPaths:
+        """Return the paths along which the weights of the shared norm sum to at most 1."""
+        return hierarchy_paths(self.space.shape, self.space.leaves, merge=merge)
+
     # -- weights ---------------------------------------------------------------------------------
 
     def n_weights(self, n_columns: int) -> int:
@@ -184,7 +188,9 @@ def _of_classes(classes: Iterable[Any], separator: str) -> Hierarchy:
 def _weights(space: HierarchySpace, options: HierarchyOptions) -> np.ndarray:
     """Return the weights of the nodes in the norm."""
     alpha = options.alpha
-    if not isinstance(alpha, str):
+    if isinstance(alpha, str) and alpha == "shared":
+        alpha = "rho"  # where learning starts, and what costs go by
+    elif not isinstance(alpha, str):
         given = np.asarray(alpha, dtype=np.float64)
         if given.shape == (len(space.hierarchy),):  # by the user's nodes; a stop has its parent's
             alpha = given[space.node]

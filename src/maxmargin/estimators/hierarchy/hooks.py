@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,8 @@ from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.regularizers.hierarchy import ALPHAS
 from maxmargin.training.scoring import Score
-from maxmargin.training.settings import check_flags, resolve_cost
+from maxmargin.training.settings import Settings, check_flags, resolve_cost
+from maxmargin.training.shared_norm import learnt_weights, with_shared_norm
 from maxmargin.training.task import Task
 
 #: What cost="auto" stands for, by whether an output is one path.
@@ -97,7 +99,15 @@ class HierarchyHooks(RowInputs, Hooks):
     def _encode_inputs(self, request: Request) -> Any:
         return self._columned(self._rows(request.X, reset=False), reset=False)
 
+    def _stage(self, settings: Settings, task: Task) -> tuple[Settings, Task]:
+        if not _is_shared(self.alpha):
+            return settings, task
+        return with_shared_norm(settings, task, self._reader.paths(self.merge)), task
+
     def _unpack(self, w: np.ndarray) -> None:
+        if _is_shared(self.alpha):
+            alpha = learnt_weights(self._reader.paths(self.merge), w)
+            self._read_by(replace(self._reader, alpha=alpha))
         self.coef_, self.intercept_ = self._reader.split(w, self.columns_.n_columns)
 
     # -- outputs ---------------------------------------------------------------------------------
@@ -138,7 +148,7 @@ class HierarchyHooks(RowInputs, Hooks):
         place = {int(v): k for k, v in enumerate(space.node) if not space.is_stop[k]}
         for i, entry in enumerate(fixed):
             for name, is_in in _fixed_nodes(entry, i):
-                node = int(space.hierarchy.labels.encode([name], lambda _, i=i: f"fixed[{i}]")[0])
+                node = int(space.hierarchy.labels.encode([name], partial(_fixed_name, i))[0])
                 if node not in place:
                     self._check_constant(node, is_in, i)
                 elif is_in:
@@ -198,7 +208,8 @@ class HierarchyHooks(RowInputs, Hooks):
 
     def _layout(self) -> Any:
         space = self._reader.space
-        names = [self.nodes_.tolist(), space.is_stop.tolist(), self.alpha_.tolist()]
+        alpha = "shared" if _is_shared(self.alpha) else self.alpha_.tolist()
+        names = [self.nodes_.tolist(), space.is_stop.tolist(), alpha]
         columns = self.columns_.layout()
         return [*names, self.n_features_in_, self._reader.has_bias, self._feature_names(), columns]
 
@@ -254,8 +265,16 @@ class HierarchyHooks(RowInputs, Hooks):
             self._cost_of(False)
 
 
+def _is_shared(alpha: Any) -> bool:
+    return isinstance(alpha, str) and alpha == "shared"
+
+
 def _is_auto(cost: Any) -> bool:
     return isinstance(cost, str) and cost == "auto"
+
+
+def _fixed_name(i: int, _: int) -> str:
+    return f"fixed[{i}]"
 
 
 def _fixed_nodes(entry: Any, i: int) -> list[tuple[Any, bool]]:

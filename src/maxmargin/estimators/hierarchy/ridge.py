@@ -30,7 +30,7 @@ class RidgeGroup(NamedTuple):
         """Return the solution for rows (dense or CSR), targets (n, k) and sample weights."""
         X = with_ones(rows)
         if not leverage:
-            from sklearn.linear_model import Ridge  # not for those who fit something else
+            from sklearn.linear_model import Ridge
 
             ridge = Ridge(alpha=1.0 / C, fit_intercept=False)
             ridge.fit(X, targets, sample_weight=weight)

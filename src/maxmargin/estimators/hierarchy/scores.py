@@ -2,8 +2,8 @@
 
 The score of an output is the sum of the scores of its nodes. `best` finds the best output,
 `differences` how much better the best output with a node is than the best without it, and
-`marginals` the probability of each node. Forests are walked with all samples in one array; closed
-sets of a DAG are found by minimum cuts, one sample after the other.
+`marginals` the probability of each node. Forests are walked with all samples in one array; sets of
+nodes of a DAG are found one sample after the other, by minimum cuts or integer programmes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from maxmargin.inference import hierarchy
+from maxmargin.inference.hierarchy import max_marginals
 from maxmargin.inference.hierarchy.closure import best_closure, closure_room
 from maxmargin.inference.hierarchy.forest.kbest import (
     best_k_sets,
@@ -45,12 +47,12 @@ class NodeScores:
         self.must = None if known is None else known == 1
         self.is_forest = is_forest(space.shape)
 
-    def refuse_dag(self, method: str) -> None:
+    def _check_forest(self) -> None:
         """Raise where there is no exact way for sets of nodes of a DAG."""
         if not self.is_forest and not self.space.has_one:
             raise ValueError(
-                f"{method} of sets of nodes needs a hierarchy in which no node has two parents; "
-                "here some have. space='leaf' and 'path' have it on every hierarchy."
+                "predict_marginals of sets of nodes needs a hierarchy in which no node has two "
+                "parents; here some have. space='leaf' and 'path' have it on every hierarchy."
             )
 
     # -- one path --------------------------------------------------------------------------------
@@ -144,11 +146,8 @@ class NodeScores:
         return values, single
 
     def _best_of_dag(self) -> np.ndarray:
-        if self.space.kind != "closed":
-            raise ValueError(
-                "space='paths' on a hierarchy where a node has several parents is solved by "
-                "programmes; space='closed' by one minimum cut."
-            )
+        if self.space.kind == "paths":
+            return np.array([self._ask(hierarchy.maximize, i).output for i in self._samples()]) > 0
         shape, room = self.space.shape, closure_room(self.space.shape)
         chosen = np.zeros(self.scores.shape, dtype=np.int8)
         nothing = np.zeros(0, dtype=np.int8)
@@ -158,6 +157,19 @@ class NodeScores:
             values[i] = best_closure(row, shape, must, room, chosen[i])
         self._check_possible(values)
         return chosen > 0
+
+    def _samples(self) -> range:
+        return range(len(self.scores))
+
+    def _ask(self, method: Any, i: int, **options: Any) -> Any:
+        """Return what a function of `maxmargin.inference.hierarchy` says of one sample."""
+        required = () if self.must is None else np.flatnonzero(self.must[i]).tolist()
+        kind = self.space.kind
+        try:
+            return method(self.scores[i], self.space.shape, kind, required=required, **options)
+        except ValueError:
+            self._check_possible(np.where(np.arange(len(self.scores)) == i, -np.inf, 0.0))
+            raise
 
     def _check_possible(self, values: np.ndarray) -> None:
         bad = np.flatnonzero(np.isneginf(values))
@@ -173,11 +185,13 @@ class NodeScores:
         """Return the best score with each node, less the best score without it; shape (n, m).
 
         inf where every output has the node. It falls along every path, so the nodes above a
-        threshold are closed.
+        threshold are closed. Sets of a DAG take two minimum cuts or programmes for each node.
         """
         if self.space.has_one:
             return self._of_labels()
-        self.refuse_dag("decision_function")
+        if not self.is_forest:
+            rows = [max_marginals(row, self.space.shape, self.space.kind) for row in self.scores]
+            return np.array([row[:, 1] - row[:, 0] for row in rows]).reshape(self.scores.shape)
         parent = parents_of(self.space.shape)
         to_leaves = self.space.kind == "paths"
         values, _ = self._values(parent, to_leaves)
@@ -231,7 +245,7 @@ class NodeScores:
         if self.space.has_one:
             p = softmax(self.labels() / temperature, axis=1)
             return np.asarray(p @ self.space.ancestry()[self.space.leaves])
-        self.refuse_dag("predict_marginals")
+        self._check_forest()
         parent = parents_of(self.space.shape)
         to_leaves = self.space.kind == "paths"
         n, m = self.scores.shape
@@ -262,7 +276,10 @@ class NodeScores:
             table = self.space.ancestry()[self.space.leaves]
             flags = [np.asarray(table[row].toarray() > 0) for row in order]
             return flags, list(np.take_along_axis(found, order, axis=1))
-        self.refuse_dag("predict_topk")
+        if not self.is_forest:
+            answers = [self._ask(hierarchy.k_best, i, k=k) for i in self._samples()]
+            sets = [np.array([each.output for each in found]) > 0 for found in answers]
+            return sets, [np.array([each.score for each in found]) for found in answers]
         _, m = self.scores.shape
         parent = parents_of(self.space.shape)
         n_children = np.diff(self.space.shape.child_at).astype(np.int32)
@@ -272,9 +289,9 @@ class NodeScores:
         for i, row in enumerate(np.ascontiguousarray(self.scores, dtype=np.float64)):
             must = nothing if self.must is None else self.must[i].astype(np.int8)
             count = best_k_sets(row, parent, n_children, to_leaves, must, k, room)
-            flags = np.zeros((count, m), dtype=np.int8)
+            cells = np.zeros((count, m), dtype=np.int8)
             for rank in range(count):
-                write_ranked_set(rank, parent, n_children, to_leaves, room, flags[rank])
-            outputs.append(flags > 0)
-            scores.append(np.array([row[each > 0].sum() for each in flags]))
+                write_ranked_set(rank, parent, n_children, to_leaves, room, cells[rank])
+            outputs.append(cells > 0)
+            scores.append(np.array([row[each > 0].sum() for each in cells]))
         return outputs, scores

@@ -41,12 +41,15 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         that holds all labels.
     separator : str
         Joins the levels of a path, as "/" in "a/b/c".
-    alpha : {"maxmin", "none", "rho", "flat"} or array of shape (n_nodes,)
+    alpha : {"maxmin", "none", "rho", "flat", "shared"} or array of shape (n_nodes,)
         The weights of the nodes in the norm. They sum to 1 along the path of every label with
         "maxmin", where the smallest is as large as can be, and "rho", where the sum of
         alpha ** rho is least; "none" has 1 at every node, "flat" 1 at the labels and 0 above.
+        "shared" learns them, for outputs of one path: primal, dual and gap of `result_` are then
+        those of the joint problem over weights and alpha. An array has one number for each node of
+        the hierarchy; if it does not sum to 1 along the paths, a warning says so.
     rho : float > 1
-        Used by alpha="rho".
+        Used by alpha="rho", and by "shared", which starts from it.
     merge : bool
         Whether nodes that are on the same paths share one weight alpha, so that it does not matter
         how often a node is repeated.
@@ -233,7 +236,8 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         ndarray of shape (n_samples, n_classes)
             Where an output is one path, the scores of the labels; for two labels of shape
             (n_samples,), the second less the first, as scikit-learn has it. Else of each node the
-            best score of an output with it, less the best without it.
+            best score of an output with it, less the best without it. (In a DAG that takes two
+            minimum cuts or programmes for each node: it is slow.)
         """
         rows = self._encode_inputs(self._question(X, **beside))
         space = self._reader.space

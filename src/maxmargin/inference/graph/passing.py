@@ -150,7 +150,7 @@ def answer(
 def is_proved(bound: float, score: float, tol: float) -> bool:
     """Tell whether a bound proves that nothing scores higher, or that nothing is feasible."""
     if score == -np.inf:  # where both are infinite, their difference says nothing
-        return bound == -np.inf
+        return bool(bound == -np.inf)
     return bool(bound - score <= tol * (1.0 + abs(score)))
 
 

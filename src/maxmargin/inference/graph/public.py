@@ -40,6 +40,7 @@ from maxmargin.inference.graph.passing import by_branch, by_srmp
 from maxmargin.inference.graph.primal import expansion, local
 from maxmargin.inference.graph.relaxed import by_loopy, by_smoothed
 from maxmargin.inference.graph.rounded import qp
+from maxmargin.inference.graph.splitting import by_admm
 from maxmargin.inference.programs.methods import ilp, lp
 
 __all__ = [
@@ -64,6 +65,7 @@ METHODS: dict[str, Callable[[FactorGraph, Options], GraphAnswer]] = {
     "srmp": by_srmp,
     "branch": by_branch,
     "smoothed": by_smoothed,
+    "admm": by_admm,
     "loopy": by_loopy,
     "local": local,
     "expansion": expansion,

@@ -6,18 +6,26 @@ from maxmargin.regularizers.hierarchy.paths import HierarchyPaths, hierarchy_pat
 from maxmargin.regularizers.hierarchy.shared import (
     shared_dual_norm,
     shared_norm,
+    shared_square,
     shared_weights,
 )
-from maxmargin.regularizers.hierarchy.weights import ALPHAS, alpha_weights, path_sums
+from maxmargin.regularizers.hierarchy.weights import (
+    ALPHAS,
+    alpha_weights,
+    named_weights,
+    path_sums,
+)
 
 __all__ = [
     "ALPHAS",
     "HierarchyPaths",
     "alpha_weights",
     "hierarchy_paths",
+    "named_weights",
     "path_matrix",
     "path_sums",
     "shared_dual_norm",
     "shared_norm",
+    "shared_square",
     "shared_weights",
 ]

@@ -37,6 +37,11 @@ class HierarchyPaths(NamedTuple):
         share = np.append(weights / self.sizes, 0.0)
         return share[self.columns]
 
+    def sums_of(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum of numbers over the nodes of each column."""
+        kept = self.columns >= 0
+        return np.bincount(self.columns[kept], weights=values[kept], minlength=len(self.sizes))
+
 
 def path_matrix(shape: HierarchyShape, labels: npt.ArrayLike) -> sp.csr_matrix:
     """Return the matrix of paths: row k has ones at A(labels[k]).

@@ -18,7 +18,7 @@ from maxmargin.inference.programs.highs import OPTIONS, run
 from maxmargin.regularizers.hierarchy.paths import HierarchyPaths
 from maxmargin.regularizers.hierarchy.weights import spread
 
-__all__ = ["shared_dual_norm", "shared_norm", "shared_weights"]
+__all__ = ["shared_dual_norm", "shared_norm", "shared_square", "shared_weights"]
 
 
 def shared_weights(
@@ -38,7 +38,8 @@ def shared_weights(
     >>> shared_weights(paths, [4.0, 2.0, 2.0]).tolist()
     [0.5, 0.5, 0.5]
     """
-    s = _of_columns(paths, squares)
+    # Merged nodes share a weight: the sum of |U_n|^2 / (alpha / size) over them.
+    s = _of_columns(paths, squares) * paths.sizes
     if paths.above is None:
         return paths.of_nodes(_by_ascent(paths.matrix, s, tol, max_iter))
     n_columns = len(s)
@@ -56,6 +57,28 @@ def shared_weights(
     return paths.of_nodes(spread(paths.above, share))
 
 
+def shared_square(paths: HierarchyPaths, squares: npt.ArrayLike) -> float:
+    """Return |U|^2 = min over alpha in S of sum_n squares[n] / alpha_n; squares are |U_n|^2.
+
+    If some column has several above it, this is the sum at the weights of `shared_weights`, an
+    upper bound.
+
+    Examples
+    --------
+    >>> from maxmargin.inference.hierarchy.shape import hierarchy_shape
+    >>> from maxmargin.regularizers.hierarchy import hierarchy_paths, shared_square
+    >>> shape = hierarchy_shape(3, child=[1, 2], parent=[0, 0])
+    >>> paths = hierarchy_paths(shape, [1, 2], keep_common=True)
+    >>> shared_square(paths, [4.0, 2.0, 2.0])
+    16.0
+    """
+    s = np.asarray(squares, dtype=np.float64)
+    alpha = shared_weights(paths, s)
+    used = (s > 0.0) & (paths.columns >= 0)
+    with np.errstate(divide="ignore"):
+        return float((s[used] / alpha[used]).sum())
+
+
 def shared_dual_norm(
     paths: HierarchyPaths, squares: npt.ArrayLike
 ) -> tuple[float, npt.NDArray[np.float64]]:
@@ -71,7 +94,7 @@ def shared_dual_norm(
     >>> value, alpha.tolist()
     (5.0, [0.0, 1.0, 1.0])
     """
-    q = _of_columns(paths, squares)
+    q = _of_columns(paths, squares) / paths.sizes
     if paths.above is None:
         value, weights = _by_program(paths.matrix, q)
         return value, paths.of_nodes(weights)
@@ -110,27 +133,21 @@ def shared_norm(
             break
         last = value
         squares = np.sum((alpha[:, None] * (A.T @ duals)) ** 2, axis=1)
-        of_nodes = np.append(squares, 0.0)[paths.columns]
+        of_nodes = np.append(squares / paths.sizes**2, 0.0)[paths.columns]
         new = shared_weights(paths, of_nodes)
-        alpha = np.maximum(np.bincount(
-            paths.columns[paths.columns >= 0], weights=new[paths.columns >= 0],
-            minlength=len(alpha),
-        ), 1e-12)  # fmt: skip
+        alpha = np.maximum(paths.sums_of(new), 1e-12)
         alpha /= (A @ alpha).max()
     return float(np.sqrt(max(min(value, last), 0.0)))
 
 
 def _of_columns(paths: HierarchyPaths, squares: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return the numbers of nodes as numbers of columns; of merged nodes that of the first."""
+    """Return the sum of the numbers of the nodes of each column."""
     values = np.asarray(squares, dtype=np.float64)
     if values.shape != paths.columns.shape:
         raise ValueError(f"squares has shape {values.shape}; expected {paths.columns.shape}.")
     if not (np.isfinite(values).all() and (values >= 0.0).all()):
         raise ValueError("squares must be finite and >= 0.")
-    of_columns = np.zeros(len(paths.sizes))
-    kept = np.flatnonzero(paths.columns >= 0)[::-1]
-    of_columns[paths.columns[kept]] = values[kept]
-    return of_columns
+    return paths.sums_of(values)
 
 
 def _by_ascent(

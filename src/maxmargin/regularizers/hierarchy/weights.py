@@ -13,7 +13,7 @@ from scipy.sparse.linalg import spsolve
 from maxmargin.inference.hierarchy.shape import HierarchyShape
 from maxmargin.regularizers.hierarchy.paths import HierarchyPaths, hierarchy_paths, path_matrix
 
-__all__ = ["ALPHAS", "alpha_weights", "path_sums"]
+__all__ = ["ALPHAS", "alpha_weights", "named_weights", "path_sums"]
 
 #: Names of weights; "shared" is learnt with the model.
 ALPHAS = ("none", "maxmin", "rho", "flat", "shared")
@@ -74,7 +74,7 @@ def alpha_weights(
                 'alpha="shared" is learnt from examples; shared_weights has its closed form.'
             )
         paths = hierarchy_paths(shape, labels, keep_common=keep_common, merge=merge)
-        return paths.of_nodes(_named(paths, alpha, rho))
+        return named_weights(paths, alpha, rho)
     if merge:
         raise ValueError("merge=True computes weights anew, so alpha must be a name, not an array.")
     paths = hierarchy_paths(shape, labels, keep_common=keep_common)
@@ -97,7 +97,12 @@ def path_sums(
     return path_matrix(shape, labels) @ np.asarray(alpha, dtype=np.float64)
 
 
-def _named(paths: HierarchyPaths, name: str, rho: float) -> npt.NDArray[np.float64]:
+def named_weights(paths: HierarchyPaths, name: str, rho: float = 2.0) -> npt.NDArray[np.float64]:
+    """Return the weights of nodes that a name stands for; see `alpha_weights`."""
+    return paths.of_nodes(_of_columns(paths, name, rho))
+
+
+def _of_columns(paths: HierarchyPaths, name: str, rho: float) -> npt.NDArray[np.float64]:
     """Return the weights of columns."""
     if name == "none":
         return np.ones(len(paths.sizes))

@@ -21,13 +21,13 @@ from maxmargin.core.contract import (
     output_cost,
     workspace,
 )
-from maxmargin.core.sealed import sealed, write_addresses
+from maxmargin.core.sealed import write_addresses
 from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.tables import SumOverPositions
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.projection import point_value, project
 from maxmargin.inference.graph.score import dense_score
-from maxmargin.inference.graph.smoothed import SmoothedRoom, smoothed
+from maxmargin.inference.graph.smoothed import SMOOTHED, SmoothedRoom
 from maxmargin.structures.graph.costs import SMALL_SCALE, augment, largest_prices
 from maxmargin.structures.graph.data import Effort, Graphs, RelaxedGraphs, graph_potentials
 from maxmargin.structures.graph.messages import (
@@ -40,7 +40,6 @@ from maxmargin.structures.graph.messages import (
 )
 from maxmargin.structures.graph.oracles import search_graph, wanted_effort
 from maxmargin.structures.graph.points import write_labelling, write_point
-from maxmargin.structures.graph.sealed import one_edge
 from maxmargin.structures.graph.shapes import graph_of
 
 #: First temperature (as a share of the spread of potentials), temperatures and passes at each: from
@@ -118,23 +117,14 @@ def _smoothed_room(data, room, i, n_messages):
     )
 
 
-def _smoothed_arguments() -> tuple[Any, ...]:
-    data = relaxed_data(one_edge())
-    theta, room = workspace(data)
-    own = _smoothed_room(data, room, 0, len(room.messages))
-    shape, unary = graph_of(data.graphs.shapes, 0), room.search.augmented
-    return shape, unary, theta.tables, room.messages, 0.1, 1, 1, own, room.nodes, room.factors
-
-
-_SMOOTHED = sealed(smoothed, 0, "Tuple(float64, float64, int64)", _smoothed_arguments)
-call_smoothed = _SMOOTHED.call
+call_smoothed = SMOOTHED.call
 
 
 @implements(connect, RelaxedRoom)
 def _connect(room: RelaxedRoom) -> None:
     """Compile or load what the room is for, and write the addresses."""
     connect(room.search)
-    write_addresses(room.entries, _SMOOTHED)
+    write_addresses(room.entries, SMOOTHED)
 
 
 @jitable

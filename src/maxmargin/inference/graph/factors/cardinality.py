@@ -58,6 +58,22 @@ class Cardinality(SwitchFactor):
 
 
 @jitable
+def sort_rising(values: Any, n: int) -> None:
+    """Sort the first n values, by Shell's method: that of numba takes a second to compile."""
+    gap = 1
+    while 3 * gap < n:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            value, place = values[k], k
+            while place >= gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+        gap //= 3
+
+
+@jitable
 def message(shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out: Any) -> None:
     """Fill out; see base.py. The c others that are on are those of largest q(1) - q(0)."""
     first, last = shape.member_at[factor], shape.member_at[factor + 1]
@@ -78,7 +94,7 @@ def message(shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out:
             if on > -np.inf:
                 fallen[n_free] = off - on
                 n_free += 1
-    fallen[:n_free].sort()
+    sort_rising(fallen, n_free)
     table = shape.table_at[factor] + n_forced
     off, on = tables[table], tables[table + 1]
     gain = 0.0
