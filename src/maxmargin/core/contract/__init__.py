@@ -17,6 +17,7 @@ from maxmargin.core.contract.cost import (
     steepest_slope,
 )
 from maxmargin.core.contract.features import (
+    add_columns,
     add_combination,
     add_outer,
     add_row,
@@ -128,6 +129,7 @@ __all__ = [
     "ListedGram",
     "PricedHierarchy",
     "TrueParts",
+    "add_columns",
     "add_combination",
     "add_difference",
     "add_few",
