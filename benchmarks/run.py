@@ -39,6 +39,7 @@ TOPICS = (
     "graph_inference",
     "graph_growth",
     "graph_scenes",
+    "graph_learning",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -108,7 +108,7 @@ def by_branch(graph: FactorGraph, options: Options = DEFAULT) -> GraphAnswer:
         limit = min(n_made + stride, options.most_nodes) if n_made else 1
         bound, score, now = branch_and_bound(
             graph.shape, graph.unary, graph.tables, messages, limit, first, N_SEARCH, options.tol,
-            n_made == 0, room, labels,
+            n_made == 0, -np.inf, room, labels,
         )  # fmt: skip
         is_over = n_made > 0 and now < limit - 1
         n_made = now

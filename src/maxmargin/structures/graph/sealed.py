@@ -48,7 +48,7 @@ def _branch_arguments() -> tuple[Any, ...]:
     _, room = workspace(data)
     shape, unary, tables, messages, _, _, own, labels = _srmp_arguments()
     branch = branch_room_of(data, room, own, 0)
-    return shape, unary, tables, messages, 1, 1, 1, 0.0, True, branch, labels
+    return shape, unary, tables, messages, 1, 1, 1, 0.0, True, 0.0, branch, labels
 
 
 _SRMP = sealed(srmp, 0, BOUND_AND_LABELS, _srmp_arguments)
