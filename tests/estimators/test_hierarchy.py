@@ -253,7 +253,8 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
         svm(hierarchy=TREE, alpha="shared", space="closed").fit(X, y)
 
 
-def test_edge_fields(rng, tmp_path, model="edges"):
+def test_edge_fields(rng, tmp_path):
+    model = "edges"
     hierarchy = Hierarchy.of({"top": ["pet", "wild"], "pet": ["cat", "dog"], "wild": ["owl"]})
     X, y, _ = set_data(rng, hierarchy, n=25)
     field = svm(hierarchy=hierarchy, model=model, C=10.0, tol=0.1).fit(X, y)
