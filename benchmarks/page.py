@@ -131,6 +131,7 @@ PLAIN = {
     "ranking_solvers": "Training rankers: the default solver beside block steps",
     "graph_scenes": "Inference on street scenes",
     "graph_moves": "Expansion moves",
+    "graph_relaxations": "Relaxations of graphs: ADMM beside smoothed ascent",
     "graph_growth": "Growth: nodes, edges, labels, order",
 }
 
@@ -159,6 +160,7 @@ def main() -> None:
         INSTANCES + table(*instances()),
         section("graph_scenes"),
         section("graph_moves"),
+        section("graph_relaxations"),
         section("graph_growth"),
         FUZZING + table(*fuzzing()),
     ]

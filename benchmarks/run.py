@@ -39,7 +39,9 @@ TOPICS = (
     "graph_moves",
     "graph_inference",
     "graph_growth",
+    "graph_relaxations",
     "graph_scenes",
+    "graph_learning",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

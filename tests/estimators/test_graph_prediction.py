@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin import Graph, GraphSVM, TreeSVM
 from maxmargin.estimators.graph.answers import check_labels_exist
+from maxmargin.inference import k_best_graph
 from maxmargin.inference.graph import marginals
 from maxmargin.inference.graph.answer import GraphAnswer
 from maxmargin.inference.graph.factors import (
@@ -247,6 +248,18 @@ def test_rules_are_for_prediction_alone(rings):
         GraphSVM().fit(X, [LABELS[[0, 1, 2, 0, 1]]] * len(X), constraints=ExactlyOne((0, 1)))
     with pytest.raises(NotFittedError):
         GraphSVM().predict(X, rounding="max")
+
+
+def test_the_k_best_that_are_not_proved_are_said(rings, monkeypatch):
+    X, model = rings
+
+    def some(graph, k):
+        return [answer._replace(is_exact=False) for answer in k_best_graph(graph, k)]
+
+    monkeypatch.setattr("maxmargin.estimators.graph.svm.k_best_graph", some)
+    with pytest.warns(UserWarning, match=r"k best labellings of 2 of 2 graphs \(X\[0\], X\[1\]\)"):
+        found = model.predict_topk(X[:2], 2)
+    assert not found.outputs.is_exact.any()
 
 
 def test_marginals_of_large_graphs_are_approximate_and_say_so(rings, monkeypatch):

@@ -15,7 +15,7 @@ from maxmargin.inputs.hierarchy_space import HierarchySpace
 
 def random_space(rng, kind, dag):
     """Return the whole space of a small random hierarchy; None where it has one label only."""
-    m = int(rng.integers(2, 8))
+    m = int(rng.integers(2, 6 if kind == "path" else 7))  # stops double the nodes of paths
     edges = []
     for v in range(1, m):
         most = min(v, 2) if dag else 1
@@ -50,7 +50,7 @@ CASES = [(kind, dag) for kind in ("leaf", "path", "paths", "closed") for dag in 
 @pytest.mark.parametrize(("kind", "dag"), CASES)
 def test_against_enumeration(rng, kind, dag):
     n_looked = 0
-    for _ in range(40):
+    for _ in range(25):
         space = random_space(rng, kind, dag)
         if space is None:
             continue
@@ -83,13 +83,13 @@ def test_against_enumeration(rng, kind, dag):
             np.testing.assert_allclose(values[i], ranked, atol=1e-9)
             np.testing.assert_allclose(flags[i] @ scores[i], ranked, atol=1e-9)
             assert len({tuple(row) for row in flags[i].tolist()}) == len(ranked)
-    assert n_looked > 10
+    assert n_looked > 8
 
 
 @pytest.mark.parametrize(("kind", "dag"), CASES)
 def test_what_is_known_against_enumeration(rng, kind, dag):
     n_looked = n_refused = 0
-    for _ in range(80):
+    for _ in range(40):
         space = random_space(rng, kind, dag)
         if space is None:
             continue
@@ -115,7 +115,7 @@ def test_what_is_known_against_enumeration(rng, kind, dag):
         assert ((known == -1) | (best == known)).all()
         value = (scores @ outputs[fits].T).max()
         assert (best * scores).sum() == pytest.approx(value)
-    assert n_looked > 10
+    assert n_looked > 8
     assert n_refused > 0 or kind == "closed"
 
 

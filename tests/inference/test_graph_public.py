@@ -214,6 +214,21 @@ def test_graphs_of_no_nodes_and_of_one_label():
     assert len(k_best_graph(FactorGraph([]), 3)) == 1
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_graphs_without_edges_and_graphs_that_allow_nothing(method):
+    answer = solve_graph(FactorGraph([[1.0, 3.0], [2.0, 0.5], [-1.0, -np.inf]]), method)
+    assert (answer.labels.tolist(), answer.score, answer.bound) == ([1, 0, 0], 4.0, 4.0)
+    assert answer.is_exact
+    by_table = FactorGraph(np.zeros((3, 2)), [(0, 1)], np.full((2, 2), -np.inf))
+    by_node = FactorGraph([[0.0, 0.0], [-np.inf, -np.inf]], [(0, 1)], np.eye(2))
+    for graph in (by_table, by_node):
+        answer = solve_graph(graph, method)
+        assert (answer.labels, answer.score) == (None, -np.inf)
+        assert answer.is_exact == (answer.bound == -np.inf)
+        # Loopy belief propagation has no bound, and the quadratic relaxation a weak one.
+        assert answer.is_exact or method in ("loopy", "qp")
+
+
 def hard_graph(rng, n_labels):
     edges = list(itertools.combinations(range(24), 2))
     tables = 3.0 * rng.normal(size=(len(edges), n_labels, n_labels))

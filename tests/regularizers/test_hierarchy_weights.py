@@ -16,6 +16,7 @@ from maxmargin.regularizers.hierarchy import (
     path_sums,
     shared_dual_norm,
     shared_norm,
+    shared_square,
     shared_weights,
 )
 
@@ -287,6 +288,27 @@ def test_without_merging_repeated_nodes_matter_less_and_less_as_rho_falls():
         differences.append(np.abs(own - dup).max())
     assert differences[0] > differences[1] > differences[2]
     assert differences[0] > 0.03 and differences[2] < 0.003
+
+
+@pytest.mark.parametrize("is_tree", [True, False])
+def test_the_shared_norm_is_that_of_merged_nodes(is_tree):
+    for shape, leaves, rng in cases(10, is_tree, seed=9):
+        larger, numbers = duplicated(shape, rng)
+        small = hierarchy_paths(shape, leaves, merge=True)
+        large = hierarchy_paths(larger, numbers[leaves], merge=True)
+        # Nodes that are repeated have equal weights, of a vector that is shared among them.
+        own = rng.uniform(0.1, 1.0, size=len(small.sizes))
+        of_small = np.append(own / small.sizes**2, 0.0)[small.columns]
+        order = [large.columns[numbers[np.flatnonzero(small.columns == c)[0]]]
+                 for c in range(len(own))]  # fmt: skip
+        of_large = np.zeros(len(own))
+        of_large[order] = own
+        of_large = np.append(of_large / large.sizes**2, 0.0)[large.columns]
+        assert shared_square(small, of_small) == pytest.approx(
+            shared_square(large, of_large), rel=1e-5
+        )
+        W = rng.normal(size=(len(leaves), 2))
+        assert shared_norm(small, W) == pytest.approx(shared_norm(large, W), rel=1e-6)
 
 
 # What weights are 0, and what is refused.

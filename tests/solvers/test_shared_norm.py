@@ -109,6 +109,19 @@ def test_the_joint_certificate_holds_the_joint_optimum(surrogate, is_tree):
         assert path_sums(case.shape, case.labels, state.alpha).max() <= 1.0 + 1e-9
 
 
+def test_merged_nodes_leave_the_joint_optimum_as_it_is():
+    case = Case(1, False, "none")  # two nodes are on the same paths
+    paths = hierarchy_paths(case.shape, case.labels, merge=True)
+    assert (paths.sizes > 1).any()
+    result, state = run(
+        case.problem(), SharedSDCA(paths=paths), rng=np.random.default_rng(0), tol=1e-3
+    )
+    best = joint_optimum(case, LINEAR[0], LAM)
+    assert result.status == "converged"
+    assert result.dual - 1e-6 * best <= best <= result.primal + 1e-6 * best
+    assert path_sums(case.shape, case.labels, state.alpha).max() <= 1.0 + 1e-9
+
+
 @pytest.mark.parametrize("is_tree", [True, False])
 def test_the_joint_gap_is_the_sum_of_two(is_tree):
     """[P at alpha - D at alpha] + [F - sum alpha |Z|^2] / (2 lam)."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     are_outputs,
+    connect,
     maximize,
     maximize_bounded,
     n_weights,
@@ -28,6 +29,7 @@ from maxmargin.solvers import BlockFrankWolfe, run
 from maxmargin.structures import (
     ForestGraphs,
     GeneralGraphs,
+    PathFields,
     RelaxedGraphs,
     edge_field_cost,
     edge_field_data,
@@ -120,15 +122,54 @@ def test_trees_are_exact(name, consistent, form, rng):
     check_oracles(data, cost, max_examples=2)
 
 
+def test_random_hierarchies_are_solved(rng):
+    """Trees, forests and DAGs, single nodes, ties; consistent or not, with partial paths or not."""
+    for trial in range(200):
+        n_nodes = int(rng.integers(1, 6))
+        most = 1 + trial % 2  # of parents
+        pairs = [
+            (v, p)
+            for v in range(1, n_nodes)
+            for p in rng.permutation(v)[: rng.integers(0, most + 1)]
+        ]
+        shape = hierarchy_shape(n_nodes, [v for v, _ in pairs], [p for _, p in pairs])
+        consistent, paths = bool(trial % 3), most == 1 and trial % 5 == 0
+        data, _, _ = drawn(rng, shape, 1, consistent, paths=paths)
+        cost = edge_field_cost(data, ("edge", "hamming")[trial % 4 // 2])
+        theta, room = workspace(data)
+        connect(room)
+        w = rng.normal(size=int(n_weights(data)))
+        potentials(data, 0, np.rint(w) if trial % 2 else w, 1.0, theta)
+        cells = np.zeros(n_nodes + 1, dtype=np.int32)
+        bound = maximize_bounded(data, cost, 0, theta, room, 1.0, 1.0, cells, 0)
+        values = [
+            error_of(data, 0, theta, y, 0) + output_cost(data, cost, 0, y, 0)
+            for y in all_outputs(data, 0)
+        ]
+        found = error_of(data, 0, theta, cells, 0) + output_cost(data, cost, 0, cells, 0)
+        assert bound >= max(values) - 1e-9
+        assert found == pytest.approx(max(values))
+
+
 @pytest.mark.parametrize(
     ("shape", "options"),
     [(DAG, {}), (TREE, {"paths": True}), (TREE, {"paths": True, "consistent": False})],
 )
 @pytest.mark.parametrize("name", ["hamming", "edge"])
-def test_others_are_found_by_message_passing(name, shape, options, rng):
+def test_others_are_solved(name, shape, options, rng):
     data, _, _ = drawn(rng, shape, **options)
-    assert isinstance(data, GeneralGraphs)
-    check_structure(data, cost=edge_field_cost(data, name), compile=False, max_examples=2)
+    assert isinstance(data, PathFields if options else GeneralGraphs)
+    cost = edge_field_cost(data, name)
+    check_structure(data, cost=cost, compile=False, max_examples=2)
+    check_oracles(data, cost, max_examples=2)
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_any_mistake_may_cost_the_same(consistent, rng):
+    data, _, _ = drawn(rng, TREE, paths=True, consistent=consistent)
+    cost = edge_field_cost(data, "zero_one")
+    check_structure(data, cost=cost, compile=False, max_examples=2)
+    check_oracles(data, cost, max_examples=2)
 
 
 def test_fixed_nodes_stay(rng):

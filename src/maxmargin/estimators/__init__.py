@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.chain.svm import ChainSVM
+from maxmargin.estimators.graph.answers import Answers
 from maxmargin.estimators.graph.svm import GraphSVM, TreeSVM
 from maxmargin.estimators.hierarchy.svm import HierarchySVM
 from maxmargin.estimators.multiclass import MulticlassSVM
@@ -18,6 +19,7 @@ from maxmargin.training.checkpoint import Checkpoint
 from maxmargin.training.path import PathResult
 
 __all__ = [
+    "Answers",
     "BaseSVM",
     "ChainSVM",
     "Checkpoint",

@@ -44,6 +44,9 @@ class RepeatedRows:
             raise ValueError("RepeatedRows: of must be a sequence of numbers of rows.")
         if len(rows) and not (rows.min() >= 0 and rows.max() < n):
             raise ValueError(f"RepeatedRows: of must name rows from 0 to {n - 1}.")
+        if isinstance(self.matrix, RepeatedRows):  # name the rows of the matrix behind it
+            rows = self.matrix.of[rows]
+            object.__setattr__(self, "matrix", self.matrix.matrix)
         object.__setattr__(self, "of", frozen(rows, np.int64))
 
     @property

@@ -6,6 +6,8 @@ parts.py has the joint features, and a second file the profile.
 
 from __future__ import annotations
 
+from maxmargin.structures import weighted as _weighted  # noqa: F401
+
 # These register implementations.
 from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
 from maxmargin.structures.chain import parts as _chain_parts  # noqa: F401
@@ -28,12 +30,14 @@ from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.hierarchy import cut as _cut  # noqa: F401
 from maxmargin.structures.hierarchy import norm as _norm  # noqa: F401
+from maxmargin.structures.hierarchy import path_kbest as _path_kbest  # noqa: F401
 from maxmargin.structures.hierarchy import tree as _tree_sets  # noqa: F401
 from maxmargin.structures.hierarchy import tree_profile as _tree_profile  # noqa: F401
 from maxmargin.structures.hierarchy.build import node_sets_data
 from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSets
 from maxmargin.structures.hierarchy.edge_field import edge_field_data, node_indicators
 from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
+from maxmargin.structures.hierarchy.path_field import PathFields
 from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.hierarchy.program import PathSetsByProgram, RelaxedPathSets
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
@@ -72,6 +76,7 @@ STRUCTURES: dict[str, type] = {
     "hierarchy_cut": CutSets,
     "hierarchy_program": PathSetsByProgram,
     "hierarchy_relaxed_program": RelaxedPathSets,
+    "hierarchy_field": PathFields,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -97,6 +102,7 @@ __all__ = [
     "MulticlassData",
     "OwnCost",
     "PairwiseLabels",
+    "PathFields",
     "PathSetsByProgram",
     "ProgramLabels",
     "RankingData",

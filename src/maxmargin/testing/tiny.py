@@ -23,6 +23,7 @@ from maxmargin.structures import (
     UserData,
     chain_data,
     chain_layout,
+    edge_field_data,
     forest_data,
     general_data,
     labels_data,
@@ -160,6 +161,14 @@ def _tiny_sets(
     return make
 
 
+def _tiny_field(kind: str, rng: np.random.Generator) -> TinyData:
+    """Return sets of the nodes of a path, and of a root beside it."""
+    shape = hierarchy_shape(4, child=[1, 2], parent=[0, 1])
+    sets = rng.choice(node_sets(shape, "closed"), size=4)
+    data = edge_field_data(shape, _features(4, kind, rng), sets, paths=True)
+    return TinyData(data, np.full(4, 5))
+
+
 def _tiny_labels(inference: str, edges: Any = ()) -> Callable[..., TinyData]:
     """Return a maker of label sets: no set empty, as F1 asks, and one label not known."""
 
@@ -196,6 +205,7 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "graph_relaxed": _tiny_graphs(relaxed_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
     "hierarchy": _tiny_paths,
     "hierarchy_tree": _tiny_sets("paths", child=[1, 2], parent=[0, 0]),
+    "hierarchy_field": _tiny_field,
     "hierarchy_cut": _tiny_sets("closed", child=[2, 2], parent=[0, 1]),
     # The edge from node 2 to node 0 adds nothing to a tree, where the relaxation is exact.
     "hierarchy_program": _tiny_sets("paths", [1, 2, 2, 3], [0, 0, 1, 0], relaxed=False),

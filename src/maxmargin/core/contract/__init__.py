@@ -17,6 +17,7 @@ from maxmargin.core.contract.cost import (
     steepest_slope,
 )
 from maxmargin.core.contract.features import (
+    add_columns,
     add_combination,
     add_outer,
     add_row,
@@ -97,6 +98,7 @@ from maxmargin.core.contract.structure import (
     score_lengths,
     spare_size,
     tell_gap,
+    tell_haste,
     truth_sizes,
     truths,
     workspace,
@@ -107,6 +109,7 @@ from maxmargin.core.contract.surrogate import (
     psi,
     tilt,
 )
+from maxmargin.core.contract.weighted import row_factors, scaled_columns, weigh_columns
 from maxmargin.core.dispatch import (
     belongs,
     generic,
@@ -127,6 +130,7 @@ __all__ = [
     "ListedGram",
     "PricedHierarchy",
     "TrueParts",
+    "add_columns",
     "add_combination",
     "add_difference",
     "add_few",
@@ -191,8 +195,10 @@ __all__ = [
     "profile_room",
     "profile_up_to",
     "psi",
+    "row_factors",
     "row_product",
     "row_sizes",
+    "scaled_columns",
     "score_few",
     "score_lengths",
     "score_rows",
@@ -203,10 +209,12 @@ __all__ = [
     "steepest_slope",
     "switches",
     "tell_gap",
+    "tell_haste",
     "tilt",
     "times_metric",
     "true_parts",
     "truth_sizes",
     "truths",
+    "weigh_columns",
     "workspace",
 ]

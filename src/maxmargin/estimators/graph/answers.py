@@ -88,6 +88,17 @@ def warn_of_approximations(found: list[Found], what: str, instead: str) -> None:
         )
 
 
+def warn_of_no_proof(found: list[Found]) -> None:
+    """Warn of graphs for which it is not proved that the labellings listed are the best."""
+    open_ = [i for i, own in enumerate(found) if not own.is_exact]
+    if open_:
+        warnings.warn(
+            f"the k best labellings of {len(open_)} of {len(found)} graphs ({_named(open_)}) are "
+            "the best that were found; it is not proved that there are none between them.",
+            stacklevel=3,
+        )
+
+
 def warn_of_no_convergence(found: list[Found]) -> None:
     """Warn of graphs in which belief propagation did not come to rest."""
     restless = [i for i, own in enumerate(found) if not own.is_converged]

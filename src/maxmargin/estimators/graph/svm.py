@@ -19,6 +19,7 @@ from maxmargin.estimators.graph.answers import (
     check_scores_exist,
     warn_of_approximations,
     warn_of_no_convergence,
+    warn_of_no_proof,
 )
 from maxmargin.estimators.graph.choices import check_name, solver_of
 from maxmargin.estimators.graph.hooks import GraphHooks
@@ -103,7 +104,8 @@ class _Graphs(GraphHooks, BaseSVM):
         """Return the k best labellings of every graph, best first, and their scores.
 
         Exact for graphs without cycles and for graphs with a small junction tree. For others each
-        labelling is the best that a bounded search found among those not listed before.
+        labelling is the best that a bounded search found among those not listed before, and a
+        warning names the graphs where that is not proved.
 
         Parameters
         ----------
@@ -129,6 +131,7 @@ class _Graphs(GraphHooks, BaseSVM):
             return Found(TopK(outputs, scores), answers[0].method, is_exact)
 
         found = self._for_each(best, X, beside, constraints)
+        warn_of_no_proof(found)
         outputs = Answers(own._replace(value=own.value.outputs) for own in found)
         return TopK(outputs, [own.value.scores for own in found])
 

@@ -32,8 +32,8 @@ def node_problems(cells: sp.csc_matrix, space: HierarchySpace) -> Iterator[NodeP
     shape, n = space.shape, cells.shape[0]
     groups: dict[tuple[int, ...], list[int]] = {}
     for v in range(len(space)):
-        parents = shape.parents[shape.parent_at[v] : shape.parent_at[v + 1]]
-        groups.setdefault(tuple(parents.tolist()), []).append(v)
+        above = shape.parents[shape.parent_at[v] : shape.parent_at[v + 1]]
+        groups.setdefault(tuple(above.tolist()), []).append(v)
     for parents, nodes in groups.items():
         has_all = np.ones(n, dtype=bool)
         for p in parents:

@@ -278,8 +278,8 @@ class NodeScores:
             return flags, list(np.take_along_axis(found, order, axis=1))
         if not self.is_forest:
             answers = [self._ask(hierarchy.k_best, i, k=k) for i in self._samples()]
-            outputs = [np.array([each.output for each in found]) > 0 for found in answers]
-            return outputs, [np.array([each.score for each in found]) for found in answers]
+            sets = [np.array([each.output for each in found]) > 0 for found in answers]
+            return sets, [np.array([each.score for each in found]) for found in answers]
         _, m = self.scores.shape
         parent = parents_of(self.space.shape)
         n_children = np.diff(self.space.shape.child_at).astype(np.int32)
@@ -289,9 +289,9 @@ class NodeScores:
         for i, row in enumerate(np.ascontiguousarray(self.scores, dtype=np.float64)):
             must = nothing if self.must is None else self.must[i].astype(np.int8)
             count = best_k_sets(row, parent, n_children, to_leaves, must, k, room)
-            flags = np.zeros((count, m), dtype=np.int8)
+            cells = np.zeros((count, m), dtype=np.int8)
             for rank in range(count):
-                write_ranked_set(rank, parent, n_children, to_leaves, room, flags[rank])
-            outputs.append(flags > 0)
-            scores.append(np.array([row[each > 0].sum() for each in flags]))
+                write_ranked_set(rank, parent, n_children, to_leaves, room, cells[rank])
+            outputs.append(cells > 0)
+            scores.append(np.array([row[each > 0].sum() for each in cells]))
         return outputs, scores

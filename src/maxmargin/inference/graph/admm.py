@@ -61,7 +61,7 @@ class AdmmRoom(NamedTuple):
     sizes : int64 array, as long as the largest order
     matrix, right : float64 arrays
         Scratch of `best_distribution`.
-    count : int64 array of shape (1,)
+    n_done : int64 array of shape (1,)
         Iterations since the beginning.
     cell_at, spare, nodes, factors, out : arrays
         As `project`, `point_value` and `message_bound` want them.
@@ -78,7 +78,7 @@ class AdmmRoom(NamedTuple):
     sizes: npt.NDArray[np.int64]
     matrix: npt.NDArray[np.float64]
     right: npt.NDArray[np.float64]
-    count: npt.NDArray[np.int64]
+    n_done: npt.NDArray[np.int64]
     cell_at: npt.NDArray[np.int64]
     spare: npt.NDArray[np.float64]
     nodes: npt.NDArray[np.float64]
@@ -148,8 +148,8 @@ def admm(shape, unary, tables, messages, step, n_iterations, tolerance, room, no
         if not _distribute(shape, tables, messages, step, room):
             return -np.inf, -np.inf, iteration + 1, step
         apart, moved = _agree(shape, messages, step, room)
-        room.count[0] += 1
-        is_look = room.count[0] % BETWEEN == 0
+        room.n_done[0] += 1
+        is_look = room.n_done[0] % BETWEEN == 0
         if not is_look and iteration < n_iterations - 1:
             continue
         bound = min(bound, message_bound(shape, unary, tables, messages, room.out))
@@ -164,7 +164,7 @@ def admm(shape, unary, tables, messages, step, n_iterations, tolerance, room, no
         bound = max(bound, value)
         if bound - value <= tolerance * (1.0 + abs(bound)):
             return bound, value, iteration + 1, step
-        if is_look and room.count[0] <= LAST_CHANGE:
+        if is_look and room.n_done[0] <= LAST_CHANGE:
             if apart > RATIO**2 * moved:
                 step *= 2.0
             elif moved > RATIO**2 * apart:
@@ -175,7 +175,7 @@ def admm(shape, unary, tables, messages, step, n_iterations, tolerance, room, no
 @jitable
 def _start(shape, unary, tables, messages, room):
     """Let messages add up to the unary scores, and marginals be uniform; return the first step."""
-    room.count[0] = 0
+    room.n_done[0] = 0
     for v in range(shape.n_labels.shape[0]):
         first, last = shape.unary_at[v], shape.unary_at[v + 1]
         n_possible = 0

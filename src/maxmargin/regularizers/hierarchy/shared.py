@@ -38,7 +38,8 @@ def shared_weights(
     >>> shared_weights(paths, [4.0, 2.0, 2.0]).tolist()
     [0.5, 0.5, 0.5]
     """
-    s = _of_columns(paths, squares)
+    # Merged nodes share a weight: the sum of |U_n|^2 / (alpha / size) over them.
+    s = _of_columns(paths, squares) * paths.sizes
     if paths.above is None:
         return paths.of_nodes(_by_ascent(paths.matrix, s, tol, max_iter))
     n_columns = len(s)
@@ -59,8 +60,8 @@ def shared_weights(
 def shared_square(paths: HierarchyPaths, squares: npt.ArrayLike) -> float:
     """Return |U|^2 = min over alpha in S of sum_n squares[n] / alpha_n; squares are |U_n|^2.
 
-    If some column has several above it, this is the sum at the weights of `shared_weights`, which
-    is an upper bound.
+    If some column has several above it, this is the sum at the weights of `shared_weights`, an
+    upper bound.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def shared_dual_norm(
     >>> value, alpha.tolist()
     (5.0, [0.0, 1.0, 1.0])
     """
-    q = _of_columns(paths, squares)
+    q = _of_columns(paths, squares) / paths.sizes
     if paths.above is None:
         value, weights = _by_program(paths.matrix, q)
         return value, paths.of_nodes(weights)
@@ -132,7 +133,7 @@ def shared_norm(
             break
         last = value
         squares = np.sum((alpha[:, None] * (A.T @ duals)) ** 2, axis=1)
-        of_nodes = np.append(squares, 0.0)[paths.columns]
+        of_nodes = np.append(squares / paths.sizes**2, 0.0)[paths.columns]
         new = shared_weights(paths, of_nodes)
         alpha = np.maximum(paths.sums_of(new), 1e-12)
         alpha /= (A @ alpha).max()
@@ -140,16 +141,13 @@ def shared_norm(
 
 
 def _of_columns(paths: HierarchyPaths, squares: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return the numbers of nodes as numbers of columns; of merged nodes that of the first."""
+    """Return the sum of the numbers of the nodes of each column."""
     values = np.asarray(squares, dtype=np.float64)
     if values.shape != paths.columns.shape:
         raise ValueError(f"squares has shape {values.shape}; expected {paths.columns.shape}.")
     if not (np.isfinite(values).all() and (values >= 0.0).all()):
         raise ValueError("squares must be finite and >= 0.")
-    of_columns = np.zeros(len(paths.sizes))
-    kept = np.flatnonzero(paths.columns >= 0)[::-1]
-    of_columns[paths.columns[kept]] = values[kept]
-    return of_columns
+    return paths.sums_of(values)
 
 
 def _by_ascent(

@@ -26,10 +26,11 @@ from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, Relaxed
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.graph.shapes import graph_of
+from maxmargin.structures.hierarchy.path_field import PathFields, path_field
 
 __all__ = ["EdgeField", "edge_blocks", "edge_field_data", "field_edges", "node_indicators"]
 
-EdgeField = ForestGraphs | GeneralGraphs | RelaxedGraphs
+EdgeField = ForestGraphs | PathFields | GeneralGraphs | RelaxedGraphs
 
 
 def field_edges(shape: HierarchyShape) -> np.ndarray:
@@ -64,8 +65,8 @@ def edge_field_data(
 ) -> EdgeField:
     """Return rows with sets of nodes as graphs whose edges have weights of their own.
 
-    On a tree, without paths, inference is exact; elsewhere it is message passing with a bound, then
-    branch and bound.
+    On a tree inference is exact. On a DAG it is message passing with a bound, then branch and
+    bound.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def edge_field_data(
     fixed : int array of shape (n, M), or None
         1 for nodes that all outputs hold, 0 for those that none holds, -1 for the others.
     relaxed : bool
-        Where inference is not exact, whether outputs are the points of the local polytope.
+        On a DAG, whether outputs are the points of the local polytope.
     precision : float >= 0
         What the oracle may leave open, as for `general_data`; no matter where it is exact.
 
@@ -134,6 +135,12 @@ def edge_field_data(
         order = find_forest(graph_of(graphs.shapes, 0)) if n else None
         columns = (np.zeros(0),) * 3 if order is None else (np.tile(each, n) for each in order)
         return ForestGraphs(graphs, *(frozen(each, np.int32) for each in columns))
+    if hyper:
+        parent = np.full(n_nodes, -1)
+        parent[np.diff(shape.parent_at) == 1] = shape.parents
+        number = np.full(n_nodes, -1)
+        number[[path[-1] for path in hyper]] = np.arange(len(hyper))
+        return path_field(graphs, parent, number)
     return relaxed_data(graphs, precision) if relaxed else general_data(graphs, precision)
 
 
