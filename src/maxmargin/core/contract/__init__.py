@@ -17,6 +17,7 @@ from maxmargin.core.contract.cost import (
     steepest_slope,
 )
 from maxmargin.core.contract.features import (
+    add_columns,
     add_combination,
     add_outer,
     add_row,
@@ -97,6 +98,7 @@ from maxmargin.core.contract.structure import (
     score_lengths,
     spare_size,
     tell_gap,
+    tell_haste,
     truth_sizes,
     truths,
     workspace,
@@ -128,6 +130,7 @@ __all__ = [
     "ListedGram",
     "PricedHierarchy",
     "TrueParts",
+    "add_columns",
     "add_combination",
     "add_difference",
     "add_few",
@@ -206,6 +209,7 @@ __all__ = [
     "steepest_slope",
     "switches",
     "tell_gap",
+    "tell_haste",
     "tilt",
     "times_metric",
     "true_parts",

@@ -16,6 +16,7 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     PricedHierarchy,
     TrueParts,
+    add_columns,
     add_difference,
     add_few,
     add_listed,
@@ -211,8 +212,12 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
 @jitable
 def add_label(data, i, label, scale, W):
     """Add alpha times x_i and the bias to the columns of all nodes of a label."""
-    for place in range(data.node_at[label], data.node_at[label + 1]):
-        add_node(data, i, data.nodes[place], scale, W)
+    first, end = data.node_at[label], data.node_at[label + 1]
+    add_columns(data.features, i, data.nodes, first, end - first, scale, data.alpha, W)
+    if data.has_bias:
+        for place in range(first, end):
+            n = data.nodes[place]
+            W[data.n_columns, n] += scale * data.alpha[n]
 
 
 @implements(add_parts, HierarchyPaths)

@@ -21,6 +21,7 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     PricedHierarchy,
     TrueParts,
+    add_columns,
     add_difference,
     add_parts,
     are_outputs,
@@ -157,7 +158,7 @@ def _are_sets(
 def bound_scores(data: Any) -> tuple[np.ndarray, np.ndarray]:
     """Bound phi by its nodes: each adds the row of the example and a bias."""
     lengths, terms = row_lengths(data.features)
-    root = np.sqrt(data.n_nodes)
+    root = np.sqrt(data.alpha.sum())  # in the norm of the data
     return root * (lengths + data.has_bias), terms + 1.0 + data.n_nodes
 
 
@@ -212,6 +213,9 @@ def _margin_error(data, i, theta, outputs, at):
 def _add_difference(data, i, outputs, at, scale, w):
     """Add the features of nodes that the truth alone has; subtract those of the output alone."""
     W = w.reshape((data.n_columns + data.has_bias, data.n_nodes))
-    for place in range(at + 1, at + 1 + outputs[at]):
-        cell = outputs[place]
-        add_node(data, i, node_of(cell), -scale if cell >= 0 else scale, W)
+    add_columns(data.features, i, outputs, at + 1, outputs[at], -scale, data.alpha, W)
+    if data.has_bias:
+        for place in range(at + 1, at + 1 + outputs[at]):
+            cell = outputs[place]
+            n = node_of(cell)
+            W[data.n_columns, n] += (-scale if cell >= 0 else scale) * data.alpha[n]
