@@ -2,8 +2,8 @@
 
 Street scenes (CamVid): superpixels with 45 features, standardised, edges with four, scaled to a
 mean square of 1, 11 labels. C is chosen on the validation images by the sum of accuracy and mean
-recall; the test images are looked at once, with the model chosen. Snakes: grids of some 40 cells, 11 labels,
-180 features of edges (the neighbourhoods of both ends, by direction), C = 0.1.
+recall; the test images are looked at once, with the model chosen. Snakes: grids of some 40 cells,
+11 labels, 180 features of edges (the neighbourhoods of both ends, by direction), C = 0.1.
 
 The table has every way of training: surrogate, tables of edges, and labellings or the relaxation.
 Accuracy is that of the validation images for street scenes, of the test part for snakes, where

@@ -253,10 +253,10 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
         svm(hierarchy=TREE, alpha="shared", space="closed").fit(X, y)
 
 
-def test_edge_fields(rng, tmp_path, model="edges"):
+def test_edge_fields(rng, tmp_path):
     hierarchy = Hierarchy.of({"top": ["pet", "wild"], "pet": ["cat", "dog"], "wild": ["owl"]})
     X, y, _ = set_data(rng, hierarchy, n=25)
-    field = svm(hierarchy=hierarchy, model=model, C=10.0, tol=0.1).fit(X, y)
+    field = svm(hierarchy=hierarchy, model="edges", C=10.0, tol=0.1).fit(X, y)
     assert field.space_ == "closed" and field.score(X, y) > 0.9
     assert field.coef_.shape == (6, 6, 2, 2) and field.edges_.shape == (6, 2)
     predicted = field.predict(rng.normal(size=X.shape))
@@ -274,7 +274,7 @@ def test_edge_fields(rng, tmp_path, model="edges"):
         ({"cost": "tree_distance"}, "cost='tree_distance' is not known"),
     ):
         with pytest.raises(ValueError, match=message):
-            svm(hierarchy=hierarchy, model=model, **params).fit(X, y)
+            svm(hierarchy=hierarchy, model="edges", **params).fit(X, y)
     with pytest.raises(ValueError, match="model='arcs' is not known"):
         svm(model="arcs").fit(X, y)
 
@@ -350,6 +350,8 @@ def test_sparse_and_missing_rows(rng):
         ({"hierarchy": TREE, "alpha": [1.0, 2.0]}, None, "alpha"),
         ({"hierarchy": TREE, "alpha": [-1.0] * 6}, None, "alpha"),
         ({"hierarchy": TREE, "rho": 1.0}, None, "rho must be"),
+        ({"hierarchy": DAG, "alpha": "rho", "rho": 3.0}, ["cat", "dog", "owl"] * 20, "needs rho=2"),
+        ({"hierarchy": DAG, "model": "paths"}, ["cat", "dog", "owl"] * 20, "'cat' has several par"),
         ({"hierarchy": TREE, "merge": "yes"}, None, "merge must be True or False"),
         ({"hierarchy": TREE, "cost": "ap"}, None, "is no cost of"),
         ({"hierarchy": TREE, "separator": ""}, None, "separator must be text"),

@@ -75,7 +75,7 @@ def test_messages_need_not_be_kept(rng):
         assert (bound, score) == pytest.approx((best, best), abs=1e-7)
 
 
-def test_what_is_no_better_than_a_known_score_is_not_searched(rng):
+def test_a_known_score_is_beaten_or_returned(rng):
     n_plain = n_known = 0
     for _ in range(N_GRAPHS // 4):
         graph = random_graph(rng, 7, n_factors=40, most_labels=3, most_order=2, scale=3.0)
@@ -88,7 +88,8 @@ def test_what_is_no_better_than_a_known_score_is_not_searched(rng):
             if -np.inf < known < best:
                 assert graph.score(labels) == score
             n_known += n_made if known == best else 0
-    assert n_known < n_plain or N_GRAPHS < 100
+    # The most promising is searched first, so a known score can only save work, never cost it.
+    assert 0 < n_known <= n_plain
 
 
 def test_no_labelling_of_an_odd_cycle_of_differences():

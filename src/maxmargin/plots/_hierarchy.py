@@ -48,6 +48,8 @@ def hierarchy_weights(estimator: Any, ax: Axes | None = None, *, most: int = 120
     ['a', 'b', 'c', 'd']
     """
     hierarchy = _hierarchy_of(estimator)
+    if estimator.model != "nodes":
+        raise ValueError(f"model={estimator.model!r} has weights of edges, not of nodes.")
     space = estimator._reader.space
     norms = np.full(len(hierarchy), np.nan)
     plain = ~space.is_stop
@@ -288,6 +290,8 @@ def _hierarchy_of(estimator: Any) -> Any:
 
 def _margins(estimator: Any, row: Any) -> np.ndarray | None:
     is_dag = not estimator.hierarchy_.is_forest
+    if estimator.model != "nodes":
+        return None
     if is_dag and estimator.space_ in ("paths", "closed"):
         return None
     return np.asarray(estimator.node_scores(row)[0])

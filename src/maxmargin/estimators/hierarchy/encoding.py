@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from maxmargin.costs import tabulate
 from maxmargin.estimators.hierarchy.fields import (
     MODELS,
+    check_field_shape,
     field_blocks,
     field_data,
     field_space,
@@ -88,6 +89,7 @@ class HierarchyReader:
             space = HierarchySpace.learn(labels.hierarchy, labels.closed, kind)
         else:
             space = HierarchySpace.whole(labels.hierarchy, kind)
+        check_field_shape(options.model, space)
         has_bias = bool(options.fit_intercept)
         alpha = _weights(space, options)
         return cls(space, labels.form, alpha, has_bias, options.model), labels

@@ -9,6 +9,7 @@ import numpy as np
 from maxmargin.core import predict
 from maxmargin.core.contract import n_weights
 from maxmargin.costs.tables import free_cost
+from maxmargin.inference.hierarchy.shape import is_forest
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.hierarchy_space import HierarchySpace
 from maxmargin.structures.hierarchy.edge_field import (
@@ -22,6 +23,7 @@ from maxmargin.structures.hierarchy.edge_field_costs import FIELD_COSTS
 __all__ = [
     "MODELS",
     "check_field",
+    "check_field_shape",
     "field_blocks",
     "field_data",
     "field_flags",
@@ -57,6 +59,16 @@ def field_space(space: str) -> str:
             "all spaces."
         )
     return "closed"
+
+
+def check_field_shape(model: str, space: HierarchySpace) -> None:
+    """Refuse a DAG where partial paths have weights, of which a node would have several."""
+    if model == "paths" and not is_forest(space.shape):
+        v = int(np.argmax(np.diff(space.shape.parent_at) > 1))
+        raise ValueError(
+            f"model='paths' is for trees, but the node {space.names.tolist()[v]!r} has several "
+            "parents. model='edges' and 'nodes' take a DAG."
+        )
 
 
 def field_data(space: HierarchySpace, rows: Any, cells: Any, model: str, bias: bool) -> Any:
