@@ -41,6 +41,7 @@ TOPICS = (
     "graph_growth",
     "graph_relaxations",
     "graph_scenes",
+    "graph_learning",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -287,7 +287,7 @@ def test_partial_fit_and_path(rings):
         ({"hyper_pairs": "odd"}, "hyper_pairs='odd' is not known"),
         ({"training": "odd"}, "training='odd' is not known"),
         ({"max_branches": -1}, "max_branches must be an integer >= 0"),
-        ({"cost": "ap"}, "is no cost of classes and sequences"),
+        ({"cost": "ap"}, "AveragePrecision is no cost of graphs"),
     ],
 )
 def test_wrong_parameters_are_refused(options, message):

@@ -253,6 +253,33 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
         svm(hierarchy=TREE, alpha="shared", space="closed").fit(X, y)
 
 
+def test_edge_fields(rng, tmp_path):
+    model = "edges"
+    hierarchy = Hierarchy.of({"top": ["pet", "wild"], "pet": ["cat", "dog"], "wild": ["owl"]})
+    X, y, _ = set_data(rng, hierarchy, n=25)
+    field = svm(hierarchy=hierarchy, model=model, C=10.0, tol=0.1).fit(X, y)
+    assert field.space_ == "closed" and field.score(X, y) > 0.9
+    assert field.coef_.shape == (6, 6, 2, 2) and field.edges_.shape == (6, 2)
+    predicted = field.predict(rng.normal(size=X.shape))
+    assert hierarchy.closures(predicted)[0].nnz == sum(len(row) for row in predicted)
+    field.save(tmp_path / "a.mm")
+    assert maxmargin.load(tmp_path / "a.mm").predict(X) == field.predict(X)
+    for method in ("decision_function", "predict_topk", "predict_marginals", "node_scores"):
+        with pytest.raises(ValueError, match="model='nodes' has"):
+            getattr(field, method)(X)
+    with pytest.raises(ValueError, match="fixed needs scores of nodes"):
+        field.predict(X, fixed=[None] * 25)
+    for params, message in (
+        ({"alpha": "none"}, "takes no alpha"),
+        ({"space": "leaf"}, "space='closed'"),
+        ({"cost": "tree_distance"}, "cost='tree_distance' is not known"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            svm(hierarchy=hierarchy, model=model, **params).fit(X, y)
+    with pytest.raises(ValueError, match="model='arcs' is not known"):
+        svm(model="arcs").fit(X, y)
+
+
 # -- files, paths, batches -----------------------------------------------------------------------
 
 

@@ -23,12 +23,12 @@ CASES = {
 N_GRAPHS = run_times(400, 6)
 
 
-def search(graph, most_nodes=2000, most_bytes=100_000, n_iterations=3):
+def search(graph, most_nodes=2000, most_bytes=100_000, n_iterations=3, known=-np.inf):
     """Few iterations per node, so that there is something to search."""
     labels = np.full(graph.n_nodes, -7, dtype=np.int32)
     messages = np.zeros(graph.shape.message_at[-1])
     room = branch_room(graph.shape, most_nodes, most_bytes)
-    given = (most_nodes, n_iterations, n_iterations, 1e-9, True, room, labels)
+    given = (most_nodes, n_iterations, n_iterations, 1e-9, True, known, room, labels)
     bound, score, n_made = branch_and_bound(
         graph.shape, graph.unary, graph.tables, messages, *given
     )
@@ -73,6 +73,23 @@ def test_messages_need_not_be_kept(rng):
         best = all_scores(graph).max(initial=-np.inf)
         bound, score, _, _ = search(graph, most_bytes=0)
         assert (bound, score) == pytest.approx((best, best), abs=1e-7)
+
+
+def test_a_known_score_is_beaten_or_returned(rng):
+    n_plain = n_known = 0
+    for _ in range(N_GRAPHS // 4):
+        graph = random_graph(rng, 7, n_factors=40, most_labels=3, most_order=2, scale=3.0)
+        best = all_scores(graph).max(initial=-np.inf)
+        n_plain += search(graph, n_iterations=1)[2]
+        for known in (best, best - 0.5):
+            bound, score, n_made, labels = search(graph, n_iterations=1, known=known)
+            assert bound == pytest.approx(best, abs=1e-7)
+            assert score == pytest.approx(best, abs=1e-7)
+            if -np.inf < known < best:
+                assert graph.score(labels) == score
+            n_known += n_made if known == best else 0
+    # The most promising is searched first, so a known score can only save work, never cost it.
+    assert 0 < n_known <= n_plain
 
 
 def test_no_labelling_of_an_odd_cycle_of_differences():

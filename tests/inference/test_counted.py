@@ -57,6 +57,18 @@ def test_small_rules_and_tables_are_left():
     assert counted_graph(graph) is graph
 
 
+def test_a_graph_with_further_factors_has_the_sum_of_both():
+    rng = np.random.default_rng(2)
+    for _ in range(run_times(40, 20)):
+        graph = random_graph(rng, 4, most_labels=3, n_factors=4)
+        rule = ExactlyOne((0, 2), rng.integers(0, graph.shape.n_labels[[0, 2]]))
+        table = Table((3, 1), rng.normal(size=graph.shape.n_labels[[3, 1]]))
+        more = with_factors(graph, [rule, table])
+        for labels, score in zip(all_labellings(graph), all_scores(graph), strict=True):
+            own = sum(each.value(labels[list(each.nodes)]) for each in (rule, table))
+            assert more.score(labels) == pytest.approx(score + own)
+
+
 def test_factors_are_added_to_those_of_a_graph():
     graph = FactorGraph(np.zeros((3, 2)), [(0, 1), (1, 2)], np.eye(2))
     more = with_factors(graph, [Table((1, 0), [[0.0, 1.0], [0.0, 0.0]]), AtMostOne((0, 2))])

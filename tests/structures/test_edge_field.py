@@ -159,7 +159,17 @@ def test_random_hierarchies_are_solved(rng):
 def test_others_are_solved(name, shape, options, rng):
     data, _, _ = drawn(rng, shape, **options)
     assert isinstance(data, PathFields if options else GeneralGraphs)
-    check_structure(data, cost=edge_field_cost(data, name), compile=False, max_examples=2)
+    cost = edge_field_cost(data, name)
+    check_structure(data, cost=cost, compile=False, max_examples=2)
+    check_oracles(data, cost, max_examples=2)
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_any_mistake_may_cost_the_same(consistent, rng):
+    data, _, _ = drawn(rng, TREE, paths=True, consistent=consistent)
+    cost = edge_field_cost(data, "zero_one")
+    check_structure(data, cost=cost, compile=False, max_examples=2)
+    check_oracles(data, cost, max_examples=2)
 
 
 def test_fixed_nodes_stay(rng):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from maxmargin.core.contract import (
     potentials,
     search_room,
     spare_size,
+    tell_haste,
     truth_sizes,
     truths,
     workspace,
@@ -275,6 +277,15 @@ class Problem:
             array[...] = 0
         for desk in self._desks:
             desk.spare[:] = 0.0  # an interrupt may have left numbers here
+
+    @contextmanager
+    def in_haste(self) -> Iterator[None]:
+        """Let oracles be hasty, see `tell_haste`: for passes that read outputs and no bounds."""
+        tell_haste(self.view.data, True)
+        try:
+            yield
+        finally:
+            tell_haste(self.view.data, False)
 
     def bind(self, function: Callable) -> Callable:
         """Return a pass as this problem runs it: compiled, or unchanged if it runs as Python."""

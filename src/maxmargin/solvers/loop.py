@@ -97,7 +97,8 @@ class Loop:
                 known = math.isfinite(primal)
                 reached = self._judge() if known else ""
                 if known:
-                    tell_gap(self.problem.view.data, relative(self.tally.gap, self.tally.primal))
+                    gap = relative(self.tally.gap, self.tally.primal)
+                    tell_gap(self.problem.view.data, gap, self.tally.primal)
                 score = self._validate()
                 converged = progress.is_finished or reached == "converged"
                 record = Record(

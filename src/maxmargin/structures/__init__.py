@@ -30,6 +30,7 @@ from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.hierarchy import cut as _cut  # noqa: F401
 from maxmargin.structures.hierarchy import norm as _norm  # noqa: F401
+from maxmargin.structures.hierarchy import path_kbest as _path_kbest  # noqa: F401
 from maxmargin.structures.hierarchy import tree as _tree_sets  # noqa: F401
 from maxmargin.structures.hierarchy import tree_profile as _tree_profile  # noqa: F401
 from maxmargin.structures.hierarchy.build import node_sets_data

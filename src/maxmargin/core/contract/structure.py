@@ -255,11 +255,21 @@ def oracle_memory(data):
 
 
 @generic_with_default
-def tell_gap(data, gap):
-    """Tell oracles the relative gap of the run so far. (Python only.)
+def tell_gap(data, gap, loss):
+    """Tell oracles the relative gap of the run so far, and what it is relative to. (Python only.)
 
     Oracles that can be more or less exact need not be much more exact than the run is. What they
     keep of it belongs to `oracle_memory`, so that a run which is taken up again goes on alike.
+    """
+
+
+@generic_with_default
+def tell_haste(data, is_hasty):
+    """Tell oracles whether from now on good outputs are asked for, and no bounds. (Python only.)
+
+    A pass that adds planes is served by any output that is better than those it has; a certificate
+    needs a bound that is close. Until told otherwise, oracles must not be hasty. Bounds hold in
+    haste as well, but may be far above what is found.
     """
 
 

@@ -13,7 +13,6 @@ from maxmargin.core.contract import potentials
 from maxmargin.core.workers import CHUNK, Workers, cut
 from maxmargin.inference.graph.join import with_factors
 from maxmargin.inference.graph.model import FactorGraph
-from maxmargin.inference.graph.shape import Shape
 from maxmargin.inputs.graph_constraints import Rules
 from maxmargin.structures.graph.data import Graphs, graph_potentials
 from maxmargin.structures.graph.shapes import graph_of
@@ -73,10 +72,7 @@ def for_each_graph(
             fill(data, i, w, theta)
             n_unary = int(shapes.node_at[i + 1] - shapes.node_at[i]) * n_labels
             unary, tables = theta.unary[:n_unary].copy(), theta.tables[: shapes.n_cells[i]].copy()
-            # Copies have the type of the arrays of any other FactorGraph: views of stacked arrays
-            # are read-only, and all kernels would be compiled for these too.
-            shape = Shape(*(array.copy() for array in graph_of(shapes, i)))
-            graph = FactorGraph.of_arrays(shape, unary, tables)
+            graph = FactorGraph.of_arrays(graph_of(shapes, i), unary, tables)
             factors = [] if rules is None else rules(i)
             try:
                 found.append(answer(with_factors(graph, factors) if factors else graph))

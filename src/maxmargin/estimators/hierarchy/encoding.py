@@ -9,7 +9,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.costs import Cost, tabulate
+from maxmargin.costs import tabulate
+from maxmargin.estimators.hierarchy.fields import (
+    MODELS,
+    field_blocks,
+    field_data,
+    field_space,
+    n_field_weights,
+)
 from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.hierarchy import Hierarchy
 from maxmargin.inputs.hierarchy_labels import NodeForm, NodeLabels, over, read_nodes
@@ -18,6 +25,7 @@ from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.regularizers.hierarchy import HierarchyPaths, alpha_weights, hierarchy_paths
 from maxmargin.structures import node_sets_data, paths_data
+from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
 from maxmargin.training.task import Task
 
 __all__ = ["HierarchyOptions", "HierarchyReader"]
@@ -33,6 +41,7 @@ class HierarchyOptions(NamedTuple):
     rho: float
     merge: bool
     fit_intercept: bool
+    model: str = "nodes"
 
 
 @dataclass(frozen=True)
@@ -45,12 +54,14 @@ class HierarchyReader:
     form : NodeForm, of what `predict` returns
     alpha : float64 array of shape (n_nodes,), the weights of the nodes in the norm
     has_bias : bool
+    model : str, one of `MODELS`
     """
 
     space: HierarchySpace
     form: NodeForm
     alpha: np.ndarray
     has_bias: bool
+    model: str = "nodes"
 
     @classmethod
     def learn(
@@ -71,14 +82,15 @@ class HierarchyReader:
         several = {"auto": None, "leaf": False, "path": False}.get(options.space, True)
         labels = read_nodes(y, n_examples, hierarchy, separator=options.separator, several=several)
         ends = labels.hierarchy.most_specific(labels.closed)
-        kind = choose_space(options.space, labels.hierarchy, ends)
+        asked = options.space if options.model == "nodes" else field_space(options.space)
+        kind = choose_space(asked, labels.hierarchy, ends)
         if classes is None:
             space = HierarchySpace.learn(labels.hierarchy, labels.closed, kind)
         else:
             space = HierarchySpace.whole(labels.hierarchy, kind)
-        return cls(
-            space, labels.form, _weights(space, options), bool(options.fit_intercept)
-        ), labels
+        has_bias = bool(options.fit_intercept)
+        alpha = _weights(space, options)
+        return cls(space, labels.form, alpha, has_bias, options.model), labels
 
     def read(self, y: Any, n_examples: int, *, extend: bool) -> NodeLabels:
         """Return later labels; with `extend` those that are unseen are nodes of their own."""
@@ -91,9 +103,13 @@ class HierarchyReader:
             extend=extend,
         )
 
-    def task(self, request: Request, rows: Any, labels: NodeLabels, cost: Cost) -> Task:
-        """Return the task of a request with these labels."""
+    def task(self, request: Request, rows: Any, labels: NodeLabels, cost: Any) -> Task:
+        """Return the task of a request with these labels; edge fields have costs by name."""
         weight = check_weights(request.sample_weight, rows.shape[0])
+        if self.model != "nodes":
+            cells = self.space.cells(labels.closed)
+            field = field_data(self.space, rows, cells, self.model, self.has_bias)
+            return Task(field, edge_field_cost(field, cost), rows.shape[0], weight)
         data = self._data(rows, labels)
         return Task(data, tabulate(cost, data, self.cost_names), rows.shape[0], weight)
 
@@ -124,10 +140,17 @@ class HierarchyReader:
 
     def n_weights(self, n_columns: int) -> int:
         """Return the length of w."""
+        if self.model != "nodes":
+            return n_field_weights(self.space, n_columns, self.model, self.has_bias)
         return (n_columns + self.has_bias) * len(self.space)
 
     def split(self, w: np.ndarray, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights (n_nodes, n_columns) and intercepts (n_nodes,) of the nodes."""
+        """Return the weights (n_nodes, n_columns) and intercepts (n_nodes,) of the nodes.
+
+        Of an edge field they have the shapes (n_edges, n_columns, 2, 2) and (n_edges, 2, 2).
+        """
+        if self.model != "nodes":
+            return field_blocks(self.space, w, n_columns, self.model, self.has_bias)
         blocks = w.reshape(-1, len(self.space))
         intercept = blocks[-1] if self.has_bias else np.zeros(len(self.space))
         return blocks[:n_columns].T, intercept
@@ -159,6 +182,7 @@ class HierarchyReader:
         """Return (meta, arrays) for a model file."""
         meta = {
             "has_bias": self.has_bias,
+            "model": self.model,
             "form": self.form.to_state(),
             "hierarchy": self.space.hierarchy.to_state(),
             "space": self.space.to_state(),
@@ -175,7 +199,10 @@ class HierarchyReader:
         alpha = arrays.take("alpha", (len(space),))
         if not (np.isfinite(alpha).all() and (alpha >= 0.0).all()):
             raise ValueError("alpha must be finite and >= 0")
-        return cls(space, form, alpha, has_bias)
+        model = fields.text("model", MODELS)
+        if model != "nodes" and space.kind != "closed":
+            raise ValueError("an edge field has closed sets alone")
+        return cls(space, form, alpha, has_bias, model)
 
 
 def _of_classes(classes: Iterable[Any], separator: str) -> Hierarchy:

@@ -11,6 +11,12 @@ import numpy as np
 
 from maxmargin.costs import Cost
 from maxmargin.estimators.hierarchy.encoding import HierarchyOptions, HierarchyReader
+from maxmargin.estimators.hierarchy.fields import (
+    check_field,
+    field_flags,
+    field_names,
+    field_space,
+)
 from maxmargin.estimators.hierarchy.measures import HIERARCHY_METRICS, weighted_score
 from maxmargin.estimators.hierarchy.scores import NodeScores
 from maxmargin.estimators.hooks import Hooks
@@ -26,7 +32,7 @@ from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.regularizers.hierarchy import ALPHAS
 from maxmargin.training.scoring import Score
-from maxmargin.training.settings import Settings, check_flags, resolve_cost
+from maxmargin.training.settings import Settings, check_flags, n_threads, resolve_cost
 from maxmargin.training.shared_norm import learnt_weights, with_shared_norm
 from maxmargin.training.task import Task
 
@@ -47,6 +53,7 @@ class HierarchyHooks(RowInputs, Hooks):
     rho: float
     merge: bool
     fit_intercept: bool
+    model: str
     coef_: np.ndarray
     intercept_: np.ndarray
     alpha_: np.ndarray
@@ -64,6 +71,7 @@ class HierarchyHooks(RowInputs, Hooks):
             self.rho,
             self.merge,
             self.fit_intercept,
+            self.model,
         )
 
     def _encode(
@@ -82,6 +90,9 @@ class HierarchyHooks(RowInputs, Hooks):
             self._read_by(reader)
         else:
             labels = self._reader.read(request.y, rows.shape[0], extend=False)
+        if self.model != "nodes":
+            named = "hamming" if _is_auto(self.cost) else self.cost
+            return self._reader.task(request, rows, labels, named)
         cost = self._cost_of(self._reader.space.has_one)
         return self._reader.task(request, rows, labels, cost)
 
@@ -109,8 +120,18 @@ class HierarchyHooks(RowInputs, Hooks):
             alpha = learnt_weights(self._reader.paths(self.merge), w)
             self._read_by(replace(self._reader, alpha=alpha))
         self.coef_, self.intercept_ = self._reader.split(w, self.columns_.n_columns)
+        if self._reader.model != "nodes":
+            self.edges_ = field_names(self._reader.space)
 
     # -- outputs ---------------------------------------------------------------------------------
+
+    def _check_nodes(self, what: str) -> None:
+        """Refuse what needs scores of nodes where edges have the weights."""
+        if self._reader.model != "nodes":
+            raise ValueError(
+                f"{what} needs scores of nodes, which model={self._reader.model!r} has not; "
+                "model='nodes' has."
+            )
 
     def _blocks(self, rows: Any, known: np.ndarray | None = None, w: Any = None) -> Any:
         """Yield the scores of the nodes, of some rows at a time."""
@@ -126,6 +147,12 @@ class HierarchyHooks(RowInputs, Hooks):
 
     def _flags(self, rows: Any, known: np.ndarray | None = None, w: Any = None) -> np.ndarray:
         """Return the best outputs as flags of the nodes of the model."""
+        reader = self._reader
+        if reader.model != "nodes":
+            weights, jobs = self._weights() if w is None else w, n_threads(self.n_jobs)
+            return field_flags(
+                reader.space, rows, weights, reader.model, reader.has_bias, n_jobs=jobs
+            )
         found = [block.best() for block in self._blocks(rows, known, w)]
         empty = np.zeros((0, len(self._reader.space)), dtype=bool)
         return np.concatenate(found) if found else empty
@@ -209,7 +236,7 @@ class HierarchyHooks(RowInputs, Hooks):
     def _layout(self) -> Any:
         space = self._reader.space
         alpha = "shared" if _is_shared(self.alpha) else self.alpha_.tolist()
-        names = [self.nodes_.tolist(), space.is_stop.tolist(), alpha]
+        names = [self._reader.model, self.nodes_.tolist(), space.is_stop.tolist(), alpha]
         columns = self.columns_.layout()
         return [*names, self.n_features_in_, self._reader.has_bias, self._feature_names(), columns]
 
@@ -245,13 +272,16 @@ class HierarchyHooks(RowInputs, Hooks):
         check_columns(self.missing)
         FeatureTable(self.min_count, self.n_hashed_features)
         check_space(self.space)
+        check_field(self.model, self.cost, self.alpha)
         check_separator(self.separator)
         check_number("rho", self.rho, 1.0)
         if isinstance(self.alpha, str) and self.alpha not in ALPHAS:
             raise unknown("alpha", self.alpha, dict.fromkeys(ALPHAS), " Or an array.")
         if self.hierarchy is not None:
             Hierarchy.of(self.hierarchy, self.separator)
-        if not _is_auto(self.cost):
+        if self.model != "nodes":
+            field_space(self.space)
+        elif not _is_auto(self.cost):
             self._check_cost()
 
     def _check_cost(self) -> None:

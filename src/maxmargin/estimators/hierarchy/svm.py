@@ -41,6 +41,12 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         that holds all labels.
     separator : str
         Joins the levels of a path, as "/" in "a/b/c".
+    model : {"nodes", "edges", "paths"}
+        What has weights. "nodes": each node. "edges": each edge, a block for every labelling of its
+        ends, in or out; "paths": partial paths of three nodes or more too, for trees. The last two
+        have space="closed", the costs "hamming" (which "auto" is), "zero_one", "edge" and "path",
+        take no alpha, and have `predict` without `fixed` and `threshold` alone. Of a tree "edges"
+        is exact; a DAG, and "paths", are solved by message passing and branch and bound.
     alpha : {"maxmin", "none", "rho", "flat", "shared"} or array of shape (n_nodes,)
         The weights of the nodes in the norm. They sum to 1 along the path of every label with
         "maxmin", where the smallest is as large as can be, and "rho", where the sum of
@@ -65,8 +71,12 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_nodes, n_columns)
-    intercept_ : ndarray of shape (n_nodes,)
+    coef_ : ndarray of shape (n_nodes, n_columns), or (n_edges, n_columns, 2, 2)
+        Entry [e, f, a, b] of an edge field is the weight of feature f where the parent of edge e is
+        in (a = 1) or out and its child is in (b = 1) or out.
+    intercept_ : ndarray of shape (n_nodes,), or (n_edges, 2, 2)
+    edges_ : ndarray of shape (n_edges, 2), of model="edges" and "paths"
+        Parent and child of each edge; None is the parent of nodes without one.
     nodes_ : ndarray of shape (n_nodes,)
         The names of the nodes that have weights. A label above another has a leaf of its own,
         which is here by the same name.
@@ -104,6 +114,7 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         hierarchy: Any = None,
         space: str = "auto",
         separator: str = "/",
+        model: str = "nodes",
         alpha: Any = "maxmin",
         rho: float = 2.0,
         merge: bool = False,
@@ -117,6 +128,7 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         self.hierarchy = hierarchy
         self.space = space
         self.separator = separator
+        self.model = model
         self.alpha = alpha
         self.rho = rho
         self.merge = merge
@@ -186,6 +198,8 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
             kept, the threshold must be at least 0; of sets it may be negative, which adds nodes.
         """
         rows = self._encode_inputs(self._question(X, **beside))
+        if fixed is not None or threshold is not None:
+            self._check_nodes("fixed" if fixed is not None else "threshold")
         known = self._known(fixed, rows.shape[0])
         flags = self._flags(rows, known)
         if threshold is None:
@@ -218,6 +232,7 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         """
         check_number("k", k, 1, closed=True, integer=True)
         rows = self._encode_inputs(self._question(X, **beside))
+        self._check_nodes("predict_topk")
         known = self._known(fixed, rows.shape[0])
         outputs, scores = [], []
         for block in self._blocks(rows, known):
@@ -240,6 +255,7 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
             minimum cuts or programmes for each node: it is slow.)
         """
         rows = self._encode_inputs(self._question(X, **beside))
+        self._check_nodes("decision_function")
         space = self._reader.space
         if not space.has_one:
             return self._differences(rows)[:, ~space.is_stop]
@@ -282,6 +298,7 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
 
     def _by_node(self, values: Any, X: Any, never: float, always: float, **beside: Any) -> Any:
         rows = self._encode_inputs(self._question(X, **beside))
+        self._check_nodes("node_scores and predict_marginals")
         space = self._reader.space
         found = np.full((rows.shape[0], len(self.hierarchy_)), never)
         plain = ~space.is_stop

@@ -115,8 +115,8 @@ def branch_room(shape: Shape, most_nodes: int, most_bytes: int = 200_000_000) ->
 
 @kernel
 def branch_and_bound(
-    shape, unary, tables, messages, most_nodes, n_first, n_iterations, tolerance, is_new, room,
-    labels,
+    shape, unary, tables, messages, most_nodes, n_first, n_iterations, tolerance, is_new, known,
+    room, labels,
 ):  # fmt: skip
     """Search with at most most_nodes search nodes; return (bound, score, search nodes made).
 
@@ -132,12 +132,15 @@ def branch_and_bound(
         Stop when bound - score <= tolerance * (1 + |score|): the labelling is optimal.
     is_new : bool
         False: go on with the search in the room; all other arguments but most_nodes are as before.
+    known : float
+        The score of a labelling that the caller has, -inf if it has none. What cannot be better is
+        not searched; if nothing is better, it is returned as the score, and `labels` is worse.
     room : BranchRoom
     labels : int32 array of shape (n,)
         Receives the best labelling; if `score` is -inf, it is none that is feasible.
     """
     if is_new:
-        _start(shape, unary, tables, messages, n_first, tolerance, room, labels)
+        _start(shape, unary, tables, messages, n_first, tolerance, known, room, labels)
     room.srmp.keeps[0] = True
     counts, values = room.counts, room.values
     while counts[N_OPEN] > 0 and counts[N_MADE] + 2 <= most_nodes:
@@ -173,16 +176,16 @@ def branch_and_bound(
 
 
 @jitable
-def _start(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
+def _start(shape, unary, tables, messages, n_iterations, tolerance, known, room, labels):
     """Run SRMP at the root, and open it."""
     room.counts[:] = 0
     room.values[:] = -np.inf
     room.srmp.keeps[0] = False
-    room.srmp.floor[0] = -np.inf
+    room.srmp.floor[0] = known
     bound, score, _ = srmp(
         shape, unary, tables, messages, n_iterations, tolerance, room.srmp, labels
     )
-    room.values[BEST] = score
+    room.values[BEST] = max(score, known)
     _copy(unary, room.unary)
     _copy(messages, room.messages)
     _copy(labels, room.labels)
@@ -313,7 +316,7 @@ def _example() -> tuple[Any, ...]:
     """Return arguments of `branch_and_bound`, of the types that all callers have."""
     shape, unary, tables, messages, _, _, _, labels = srmp_example()
     room = branch_room(shape, 1)
-    return shape, unary, tables, messages, 1, 1, 1, 0.0, True, room, labels
+    return shape, unary, tables, messages, 1, 1, 1, 0.0, True, 0.0, room, labels
 
 
 #: It takes seconds to compile, so all callers share one code.

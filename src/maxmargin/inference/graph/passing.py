@@ -116,7 +116,7 @@ def by_branch(
         limit = min(n_made + stride, most_nodes) if n_made else 1
         bound, score, now = branch_and_bound(
             graph.shape, graph.unary, graph.tables, messages, limit, first, N_SEARCH, options.tol,
-            n_made == 0, room, labels,
+            n_made == 0, -np.inf, room, labels,
         )  # fmt: skip
         is_over = n_made > 0 and now < limit - 1
         if n_made == 0:

@@ -119,7 +119,8 @@ def graph_shape(
         np.argsort(nodes, kind="stable").astype(np.int32),
         np.repeat(np.arange(n_factors, dtype=np.int32), orders),
     )
-    return Shape(*map(read_only, shape))
+    arrays: tuple[Any, ...] = shape
+    return Shape(*map(read_only, arrays))
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -186,7 +186,8 @@ class BlockFrankWolfe(Solver):
                 weights, state.blocks, state.bench, problem.desk(), total,
             )  # fmt: skip
 
-        total, mean = run_strides(problem, call, len(order), weights, mean)
+        with problem.in_haste():
+            total, mean = run_strides(problem, call, len(order), weights, mean)
         if mean is not None:
             state.w_mean = mean
         return total

@@ -94,7 +94,8 @@ class Effort(NamedTuple):
     """How hard the oracle of graphs with cycles tries.
 
     ``precision`` is the part of a loss that may be left open between the bound and the output that
-    is found. While a run has a large gap the oracle leaves more; if precision is 0, never.
+    is found. While a run has a large gap the oracle leaves more, and in haste more again; if
+    precision is 0, never.
     """
 
     precision: float
@@ -106,11 +107,14 @@ class GraphMemory(NamedTuple):
     """Messages with which the oracle ended its last search in each graph, where there is room.
 
     Those of graph i begin at at[i]; there are none if at[i] = at[i + 1]. ``gap`` is the relative
-    gap of the run, 0 if it is not known yet.
+    gap of the run and ``loss`` what it is relative to, 0 if they are not known yet. ``haste`` is 1
+    while outputs alone are asked for, see `tell_haste`; it is 0 between passes.
     """
 
     messages: Any  # float64, writeable
     gap: Any  # (1,) float64, writeable
+    loss: Any  # (1,) float64, writeable
+    haste: Any  # (1,) float64, writeable
     at: Any  # (n + 1,) int64
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import implements, oracle_memory, tell_gap, workspace
+from maxmargin.core.contract import implements, oracle_memory, tell_gap, tell_haste, workspace
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.branch import BranchRoom
 from maxmargin.inference.graph.srmp import SrmpRoom, srmp_room
@@ -86,7 +86,9 @@ def message_memory(graphs: Graphs, most_bytes: int) -> GraphMemory:
     sizes = np.diff(graphs.shapes.slot_from) * graphs.layout.n_labels
     fits = np.cumsum(8 * sizes) <= most_bytes
     at = np.concatenate([[0], np.cumsum(np.where(fits, sizes, 0))])
-    return GraphMemory(np.zeros(int(at[-1])), np.zeros(1), frozen(at, np.int64))
+    return GraphMemory(
+        np.zeros(int(at[-1])), np.zeros(1), np.zeros(1), np.zeros(1), frozen(at, np.int64)
+    )
 
 
 class CyclicRoom(NamedTuple):
@@ -185,14 +187,22 @@ def _workspace(data):
 
 @implements(oracle_memory, CyclicGraphs)
 def _oracle_memory(data):
-    """Return the messages, and the gap."""
-    return {"messages": data.memory.messages, "gap": data.memory.gap}
+    """Return the messages, and how far the run is."""
+    memory = data.memory
+    return {"messages": memory.messages, "gap": memory.gap, "loss": memory.loss}
 
 
 @implements(tell_gap, CyclicGraphs)
-def _tell_gap(data, gap):
-    """Keep the gap."""
+def _tell_gap(data, gap, loss):
+    """Keep both."""
     data.memory.gap[0] = gap if 0.0 < gap < 1.0 else 1.0
+    data.memory.loss[0] = loss if 0.0 < loss < np.inf else 0.0
+
+
+@implements(tell_haste, CyclicGraphs)
+def _tell_haste(data, is_hasty):
+    """Keep it."""
+    data.memory.haste[0] = float(is_hasty)
 
 
 @jitable

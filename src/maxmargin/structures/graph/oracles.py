@@ -35,20 +35,30 @@ STRIDE = 5
 LEAST_PROGRESS = 0.1
 #: The share of the gap of a run that the oracle may leave open.
 SHARE_OF_GAP = 0.1
+#: The same in haste, and the most iterations and nodes of branch and bound then. Without branch and
+#: bound labellings are too poor to close the last tenth of a gap.
+HASTY_SHARE, HASTY_ITERATIONS, HASTY_BRANCHES = 0.3, 10, 20
 #: How far rounding may move a bound and a score, as a share of them.
 ROUNDING = 1e-11
-#: A loss is taken to be no less than this share of the largest cost, where precision is a share of
-#: it: the losses of most examples come near 0.
+#: A loss is taken to be no less than this share of the largest cost, and no less than the mean of
+#: the run, where precision is a share of it: the losses of most examples come near 0.
 SMALLEST_LOSS = 1e-2
 
 
 @jitable
 def wanted_effort(data):
-    """Return the effort that the gap of the run asks for."""
+    """Return the effort that the gap of the run asks for, and haste allows."""
     effort, gap = data.effort, data.memory.gap[0]
     if effort.precision == 0.0:
         return effort
-    precision = max(effort.precision, SHARE_OF_GAP * (gap if gap > 0.0 else 1.0))
+    gap = gap if gap > 0.0 else 1.0
+    if data.memory.haste[0] > 0.0:
+        return Effort(
+            max(effort.precision, HASTY_SHARE * gap),
+            min(effort.n_iterations, HASTY_ITERATIONS),
+            min(effort.most_branches, HASTY_BRANCHES),
+        )
+    precision = max(effort.precision, SHARE_OF_GAP * gap)
     return Effort(precision, effort.n_iterations, effort.most_branches)
 
 
@@ -71,7 +81,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     largest = 0.0
     if effort.precision > 0.0:
         largest = price_sum(cost, data, i, theta, room.labels)
-        largest *= SMALLEST_LOSS * cost_scale / score_scale
+        largest = max(SMALLEST_LOSS * largest, data.memory.loss[0]) * cost_scale / score_scale
     bound, score, n_done = 1e300, truth, 0
     for v in range(n):
         labels[v] = graphs.labels[first + v]
@@ -112,6 +122,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
             STRIDE,
             tolerance,
             True,
+            score,
             branch_room_of(data, room, own, i),
             trial,
         )

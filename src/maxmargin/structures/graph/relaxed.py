@@ -43,8 +43,10 @@ from maxmargin.structures.graph.points import write_labelling, write_point
 from maxmargin.structures.graph.shapes import graph_of
 
 #: First temperature (as a share of the spread of potentials), temperatures and passes at each: from
-#: the messages of SRMP, and from nothing where that was not enough.
+#: the messages of SRMP, and from nothing where those were not the best and it was not enough.
 SCHEDULES = ((0.05, 4, 60), (0.2, 8, 100))
+#: The only one in haste.
+HASTY_SCHEDULE = (0.05, 3, 20)
 #: Marginals below this are set to 0 before the projection, so that outputs are sparse.
 SMALLEST_MASS = 1e-7
 
@@ -147,8 +149,9 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effor
     nodes, factors = room.nodes[: n * n_labels], room.factors[: shapes.n_cells[i]]
     own = _smoothed_room(data, room, i, messages.shape[0])
     warm = room.messages[: messages.shape[0]]
-    for attempt in range(2):
-        share, n_rounds, n_passes = SCHEDULES[attempt]
+    is_hasty = effort.precision > 0.0 and data.memory.haste[0] > 0.0
+    for attempt in range(1 if is_hasty else 2):
+        share, n_rounds, n_passes = HASTY_SCHEDULE if is_hasty else SCHEDULES[attempt]
         for k in range(messages.shape[0]):
             warm[k] = messages[k] if attempt == 0 else 0.0
         found, _, _ = call_smoothed(
@@ -164,6 +167,7 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effor
             nodes,
             factors,
         )
+        is_stuck = found < bound  # then message passing stopped above the optimum
         bound = min(bound, found)
         _drop_small(nodes, n, n_labels)
         for k in range(factors.shape[0]):
@@ -173,7 +177,7 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effor
         if value > best:
             best = value
             write_point(data, i, nodes, factors, outputs, at)
-        if bound - best <= wanted:
+        if bound - best <= wanted or not (is_stuck or effort.precision == 0.0):
             break
     return max(bound - best, 0.0)
 

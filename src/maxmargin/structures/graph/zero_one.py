@@ -141,6 +141,7 @@ def _search(
             STRIDE,
             wanted / (1.0 + abs(bound)),
             True,
+            score,
             branch_room_of(data, room, own, i),
             trial,
         )

@@ -8,6 +8,8 @@ B_v(a) the best value of all below and including v, given the labels a of its an
 A node at depth k (a root has depth 1) has 2^k cells; nothing else grows with the depth.
 """
 
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -15,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import belongs, implements, maximize, workspace
+from maxmargin.core.contract import belongs, implements, maximize
 from maxmargin.costs.tables import SumOverParts
 from maxmargin.features.rows import frozen
 from maxmargin.structures.graph.costs import SMALL_SCALE, augment
-from maxmargin.structures.graph.data import AnyGraphs, Graphs, IntegralGraphs, graph_potentials
+from maxmargin.structures.graph.data import AnyGraphs, Graphs, IntegralGraphs
 
 
 @belongs(IntegralGraphs, AnyGraphs)
@@ -35,15 +37,6 @@ class PathFields(NamedTuple):
     hyper: Any  # (M,) int32: the hyperedge that ends in a node, -1 without one
 
 
-class PathRoom(NamedTuple):
-    """Room for the best set of one example."""
-
-    augmented: Any  # (2 * (M + 1),)
-    tables: Any  # (cells of all tables,)
-    values: Any  # (cells of all nodes,)
-    code: Any  # (M,) int64: the labels of a path as a number in base 2, the root first
-
-
 def path_field(graphs: Graphs, parent: np.ndarray, hyper: np.ndarray) -> PathFields:
     """Return fields of a forest, by the parent of each node and the hyperedge that ends in it."""
     depth = np.zeros(len(parent), dtype=np.int64)
@@ -55,21 +48,8 @@ def path_field(graphs: Graphs, parent: np.ndarray, hyper: np.ndarray) -> PathFie
     )
 
 
-@implements(workspace, PathFields)
-def _workspace(data):
-    """Return theta and room."""
-    theta = graph_potentials(data)
-    room = PathRoom(
-        np.zeros(len(theta.unary)),
-        np.zeros(len(theta.tables)),
-        np.zeros(int(data.value_at[-1])),
-        np.zeros(len(data.parent), dtype=np.int64),
-    )
-    return theta, room
-
-
 @jitable
-def _fill_values(data, i, unary, tables, values):
+def fill_values(data, i, unary, tables, values):
     """Fill the cells of all nodes with what the node, its edge and its path add to the score."""
     shapes = data.graphs.shapes
     n_edges = data.graphs.edge_at[i + 1] - data.graphs.edge_at[i]
@@ -108,5 +88,5 @@ def _best_set(data, room, labels):
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Find the best set, with the cost added to the potentials."""
     own = augment(cost, data, i, theta, max(score_scale, SMALL_SCALE), cost_scale, room)
-    _fill_values(data, i, own.unary, own.tables, room.values)
+    fill_values(data, i, own.unary, own.tables, room.values)
     _best_set(data, room, outputs[at : at + data.parent.shape[0] + 1])
