@@ -41,7 +41,16 @@ class Case(NamedTuple):
         return f"{self.estimator}, {self.features}, {self.surrogate}"
 
 
-ESTIMATORS = ("chain", "classes", "label sets", "label sets, all pairs", "rankings")
+ESTIMATORS = (
+    "chain",
+    "classes",
+    "label sets",
+    "label sets, all pairs",
+    "rankings",
+    "trees",
+    "graphs",
+    "graphs, relaxed",
+)
 OWN = "a user's compiled structure"
 CASES = [
     Case(estimator, features, surrogate)
@@ -56,7 +65,8 @@ warnings.simplefilter("ignore")
 import numpy as np
 import scipy.sparse
 import maxmargin
-from maxmargin import ChainSVM, MulticlassSVM, MultilabelSVM, RankingSVM, StructuredSVM
+from maxmargin import ChainSVM, GraphSVM, MulticlassSVM, MultilabelSVM, RankingSVM, StructuredSVM
+from maxmargin import TreeSVM
 
 estimator, features, surrogate = json.loads({case!r})
 rng = np.random.default_rng(0)
@@ -68,6 +78,11 @@ given = dict(surrogate=surrogate, random_state=0)
 if estimator == "chain":
     X, Y = [form(rows[k : k + 4]) for k in range(0, 80, 4)], list(labels.reshape(20, 4))
     make = lambda: ChainSVM(**given)
+elif estimator in ("trees", "graphs", "graphs, relaxed"):
+    edges = np.array([(0, 1), (1, 2), (2, 3), (3, 0)])[: 3 if estimator == "trees" else 4]
+    X, Y = [(form(rows[k : k + 4]), edges) for k in range(0, 80, 4)], list(labels.reshape(20, 4))
+    own = dict(training="relaxed") if "relaxed" in estimator else dict()
+    make = lambda: (TreeSVM if estimator == "trees" else GraphSVM)(**own, **given)
 elif estimator == "classes":
     make, Y = lambda: MulticlassSVM(**given), labels
 elif estimator == "label sets":

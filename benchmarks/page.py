@@ -139,6 +139,8 @@ PLAIN = {
     "ranking_solvers": "Training rankers: the default solver beside block steps",
     "graph_scenes": "Inference on street scenes",
     "graph_moves": "Expansion moves",
+    "graph_relaxations": "Relaxations of graphs: ADMM beside smoothed ascent",
+    "graph_growth": "Growth: nodes, edges, labels, order",
 }
 
 
@@ -166,6 +168,8 @@ def main() -> None:
         INSTANCES + table(*instances()),
         section("graph_scenes"),
         section("graph_moves"),
+        section("graph_relaxations"),
+        section("graph_growth"),
         LEARNING + table(*learning_goals()) + table(*learning()),
         FUZZING + table(*fuzzing()),
     ]

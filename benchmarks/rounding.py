@@ -114,12 +114,13 @@ def instance(seed: int, setting: str, metric: str) -> Instance:
 
 def max_marginals(graph: FactorGraph, messages: np.ndarray) -> np.ndarray:
     """Return exp of u_v + sum_f r_fv, normalised for each node."""
-    shape, out = graph.shape, np.empty(N_LABELS)
-    theta = graph.unary.copy()
+    shape = graph.shape
+    n_labels = int(shape.n_labels[0])
+    theta, out = graph.unary.copy(), np.empty(n_labels)
     for slot, v in enumerate(shape.members):
         factor_message(shape, graph.tables, shape.factor_of[slot], slot, messages, out)
         theta[shape.unary_at[v] : shape.unary_at[v + 1]] += out
-    theta = theta.reshape(-1, N_LABELS)
+    theta = theta.reshape(-1, n_labels)
     powers = np.exp(theta - theta.max(axis=1, keepdims=True))
     return (powers / powers.sum(axis=1, keepdims=True)).ravel()
 
@@ -190,7 +191,7 @@ def point_line(
     )
 
 
-def roundings(one: Instance, point: str, seed: int) -> dict[str, float]:
+def roundings(one: Instance, point: str, seed: int, n_draws: int = N_DRAWS) -> dict[str, float]:
     """Return the energies of all roundings of one point."""
     graph, mu = one.graph, one.points[point]
     found: dict[str, float] = {}
@@ -205,6 +206,6 @@ def roundings(one: Instance, point: str, seed: int) -> dict[str, float]:
     found["conditional + local"] = energy(Conditional(), "local")
     rng = np.random.default_rng(seed)
     for name, rounding in RANDOM.items():
-        drawn = [-graph.score(rounding.draw(graph, mu, rng)) for _ in range(N_DRAWS)]
+        drawn = [-graph.score(rounding.draw(graph, mu, rng)) for _ in range(n_draws)]
         found[f"{name} avg"], found[f"{name} min"] = float(np.mean(drawn)), min(drawn)
     return found

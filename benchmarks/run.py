@@ -35,9 +35,11 @@ TOPICS = (
     "fuzzing",
     "ranking_defaults",
     "rounding",
+    "rounding_scenes",
     "graph_moves",
     "graph_inference",
     "graph_growth",
+    "graph_relaxations",
     "graph_scenes",
     "graph_learning",
 )

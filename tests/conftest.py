@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -29,6 +30,12 @@ def pytest_xdist_make_scheduler(config, log):
     from tests.schedule import FromBothEnds
 
     return FromBothEnds(config, log)
+
+
+def pytest_collection_finish(session):
+    """Let the garbage collector pass over what was collected: it lives to the end, and is much."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 
+from maxmargin import TreeSVM
 from maxmargin.cli.kinds import KINDS
 from maxmargin.core.compile import listen
 
@@ -18,22 +19,32 @@ COMPILED: list[str] = []
 CHOICES = {
     "multilabel": [{}, {"pairwise": "tree"}, {"pairwise": "full"}],
     "ranking": [{}, {"cost": "ap"}, {"cost": "ndcg"}],
+    "graph": [{}, {"training": "relaxed"}],
 }
+
+
+def sample(name, storage, dtype):
+    """Return small data of a kind, and what makes its estimator; trees are rings cut open."""
+    if name != "tree":
+        return *KINDS[name].sample(storage, dtype), KINDS[name].new_estimator
+    X, y = KINDS["graph"].sample(storage, dtype)
+    trees = [(nodes, edges[:-1], own[:-1]) for nodes, edges, own in X]
+    return trees, y, lambda params: TreeSVM(**params)
 
 
 def main():
     warnings.simplefilter("ignore")
     listen(lambda news: COMPILED.append(news.data["dispatcher"].__name__), lambda news: None)
     rows = []
-    choices = [(name, each) for name in KINDS for each in CHOICES.get(name, [{}])]
+    choices = [(name, each) for name in (*KINDS, "tree") for each in CHOICES.get(name, [{}])]
     features = itertools.product(("dense", "sparse"), ("float64", "float32"))
     cases = itertools.product(choices, features, ("margin", "slack"))
     for (name, choice), (storage, dtype), surrogate in cases:
-        X, y = KINDS[name].sample(storage, dtype)
+        X, y, make = sample(name, storage, dtype)
         params = {"max_iter": 20, "random_state": 0, "surrogate": surrogate, **choice}
         seconds = []
         for _ in range(2):
-            made = KINDS[name].new_estimator(params)
+            made = make(params)
             started = time.process_time()
             outputs = made.fit(X, y, eval_set=(X, y)).predict(X)
             seconds.append(time.process_time() - started)

@@ -137,7 +137,7 @@ def passes(name: str, cost: str, surrogate: str, solver: str, search: str) -> No
 
 # -- estimators ------------------------------------------------------------------------------------
 
-#: Kinds of the command line, and parameters that choose other structures.
+#: Kinds of the command line (and trees), and parameters that choose other structures.
 CASES: dict[str, list[dict[str, str]]] = {
     "multiclass": [{}],
     "chain": [{}],
@@ -149,24 +149,39 @@ CASES: dict[str, list[dict[str, str]]] = {
         {"pairwise": "full", "inference": "relaxed"},
     ],
     "ranking": [{}, {"cost": "ap"}, {"cost": "ndcg"}],
+    "graph": [{}, {"training": "relaxed"}],
+    "tree": [{}],
+    "hierarchy": [{}, {"model": "edges"}],
 }
 
 
 def estimator(name: str) -> None:
     """Fit, score and predict with an estimator, for all features, as a user does."""
-    from maxmargin.cli.kinds import KINDS
-
     features = itertools.product(("dense", "sparse"), ("float64", "float32"))
     for (storage, dtype), params in itertools.product(features, CASES[name]):
-        X, y = KINDS[name].sample(storage, dtype)
-        for surrogate in ("margin", "slack"):
+        samples, make = sampled(name, storage, dtype)
+        for (X, y), surrogate in itertools.product(samples, ("margin", "slack")):
             # Labels that are noise, fitted closely: solvers then need all they have.
             own = {"C": 100.0, "tol": 0.0, "max_iter": 20, "random_state": 0, **params}
             try:
-                made = KINDS[name].new_estimator(own | {"surrogate": surrogate})
-                made.fit(X, y, eval_set=(X, y)).predict(X)
+                make(own | {"surrogate": surrogate}).fit(X, y, eval_set=(X, y)).predict(X)
             except (TypeError, ValueError) as error:
                 print(f"{name} {own} {surrogate}: {error}", file=sys.stderr)
+
+
+def sampled(name: str, storage: str, dtype: str):
+    """Return small data of a kind, (X, y) each, and what makes its estimator of parameters."""
+    from maxmargin import TreeSVM
+    from maxmargin.cli.kinds import KINDS
+
+    kind = KINDS["graph" if name == "tree" else name]
+    X, y = kind.sample(storage, dtype)
+    if name == "tree":  # a ring without its last edge
+        X = [(nodes, edges[:-1], own[:-1]) for nodes, edges, own in X]
+    samples = [(X, y)]
+    if name in ("graph", "tree"):  # edges without features of their own
+        samples.append(([graph[:2] for graph in X], y))
+    return samples, (lambda params: TreeSVM(**params)) if name == "tree" else kind.new_estimator
 
 
 if __name__ == "__main__":

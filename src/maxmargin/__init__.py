@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from maxmargin.estimators import (
         ChainSVM,
         GraphSVM,
+        HierarchySVM,
         MulticlassSVM,
         MultilabelSVM,
         RankingSVM,
         StructuredSVM,
         TreeSVM,
     )
+    from maxmargin.inputs.chain_graphs import chain_graph
     from maxmargin.inputs.constraints import Constraints
     from maxmargin.inputs.graphs import Graph
+    from maxmargin.inputs.hierarchy import Hierarchy
     from maxmargin.solvers import Result
     from maxmargin.training.checkpoint import Checkpoint
 
@@ -33,12 +36,15 @@ _HOME = {
     "Constraints": "inputs.constraints",
     "Graph": "inputs.graphs",
     "GraphSVM": "estimators",
+    "Hierarchy": "inputs.hierarchy",
+    "HierarchySVM": "estimators",
     "MulticlassSVM": "estimators",
     "MultilabelSVM": "estimators",
     "RankingSVM": "estimators",
     "Result": "solvers",
     "StructuredSVM": "estimators",
     "TreeSVM": "estimators",
+    "chain_graph": "inputs.chain_graphs",
 }
 
 __all__ = [
@@ -47,6 +53,8 @@ __all__ = [
     "Constraints",
     "Graph",
     "GraphSVM",
+    "Hierarchy",
+    "HierarchySVM",
     "MulticlassSVM",
     "MultilabelSVM",
     "RankingSVM",
@@ -54,6 +62,7 @@ __all__ = [
     "StructuredSVM",
     "TreeSVM",
     "__version__",
+    "chain_graph",
     "load",
 ]
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maxmargin.core.contract import capabilities
 from maxmargin.core.problem import Problem
 from maxmargin.costs import COSTS, Hamming, ZeroOne
 from maxmargin.search.direct import Direct
@@ -101,7 +102,7 @@ def test_what_fits_meets_the_contract(case):
     # Of the many kinds of label sets and graphs, and of costs of rankings, one solver with one cost
     # is compiled: every solver with every cost would take longer than all other tests. Uncompiled
     # it is the same source.
-    is_one_of_many = case.structure.startswith(("multilabel", "ranking", "graph"))
+    is_one_of_many = case.structure.startswith(("multilabel", "ranking", "graph", "hierarchy"))
     compile = not is_one_of_many or (case.cost in ("hamming", "ap") and case.solver == "bcfw")
     problem = case.problem(compile=compile)
     assert problem.calls_python == (not (compile and isinstance(problem.view.data, tuple)))
@@ -169,10 +170,18 @@ def test_every_surrogate_trains_to_its_certificate(case):
 
 
 def is_refused(case):
-    """Micro-F1 is for label sets, and has a cost of its own."""
+    """Micro-F1 is for label sets, and has a cost of its own; another surrogate needs profiles."""
+    if case.surrogate == "normalized":
+        view = tiny_problem(case.structure, case.cost, compile=False).view
+        if "profile" in capabilities(view.data, view.cost):
+            return False
+        with pytest.raises(ValueError, match=r"search=Profile\(\) needs .* fit: none"):
+            case.problem()
+        return True
     if case.surrogate != "micro_f1":
         return False
-    if case.structure.startswith("multilabel") and case.cost in ("hamming", "f1"):
+    is_of_sets = case.structure.startswith(("multilabel", "hierarchy_"))
+    if is_of_sets and case.cost in ("hamming", "f1", "node_hamming"):
         return False
     with pytest.raises(
         ValueError, match=r"surrogate=MicroF1\(\) (is for label sets|has a cost of)"
@@ -301,7 +310,7 @@ def test_oracles_meet_the_contract(structure, cost, seed):
 
 
 @pytest.mark.parametrize(
-    "structure", [name for name in STRUCTURES if name.startswith("multilabel")]
+    "structure", [name for name in STRUCTURES if name.startswith(("multilabel", "hierarchy_"))]
 )
 def test_oracles_of_micro_f1_meet_the_contract(structure):
     view = tiny_problem(structure, "hamming", "micro_f1", compile=False).view

@@ -89,12 +89,15 @@ def is_refused(structure, **options):
 
 
 def sorts_of_data():
-    """Return one structure per package and type of cells; those of a package have like fields."""
-    found = {}
+    """Return the first structure of each package, and one for each type of cells.
+
+    Structures of a package have like fields, and cells are read alike in all packages.
+    """
+    packages, cells = {}, {}
     for name in TYPED:
-        cells = tiny_problem(name, compile=False).truths.dtype
-        found.setdefault((STRUCTURES[name].__module__.split(".")[2], cells), name)
-    return list(found.values())
+        packages.setdefault(STRUCTURES[name].__module__.split(".")[2], name)
+        cells[tiny_problem(name, compile=False).truths.dtype] = name
+    return list(dict.fromkeys([*packages.values(), *cells.values()]))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from maxmargin.core.compile import compiled, jitable
+from maxmargin.core.compile import compiled, jitable, kernel
 from maxmargin.core.contract import connect, workspace
+from maxmargin.core.news import compiling_watched
 from maxmargin.core.sealed import addresses, sealed
-from maxmargin.structures.graph.messages import general_data
-from maxmargin.structures.graph.sealed import one_edge
+from maxmargin.testing import tiny_problem
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="there are no addresses where nothing is compiled"
@@ -98,7 +98,33 @@ def test_a_kernel_that_returns_something_else_than_declared_is_refused():
 
 
 def test_rooms_of_graphs_are_connected_by_problems_alone():
-    _, room = workspace(general_data(one_edge()))
+    _, room = workspace(tiny_problem("graph", compile=False).view.data)
     assert not room.entries.any()  # nothing is compiled for a problem that runs as Python
     connect(room)
     assert room.entries.all()
+
+
+@kernel
+def smallest(pair, first):
+    best = np.inf
+    for k in range(first, pair.values.shape[0]):
+        best = min(best, pair.factor * pair.values[k])
+    return best
+
+
+SMALLEST = sealed(smallest, 0, "float64", lambda: example()[:2])
+
+
+def test_python_runs_the_code_behind_the_address():
+    SMALLEST.address()
+    with compiling_watched() as watch:
+        for values in (np.array([3.0, 2.0]), example()[0].values):
+            expected = min(2.0 * values)
+            assert smallest(Pair(values, 2.0), 0) == expected
+    assert watch.compiled == 0 and not smallest.signatures
+
+
+def test_python_may_give_a_sealed_kernel_other_types():
+    assert smallest(Pair(np.array([3, 2]), 2), 0) == 4
+    assert smallest(Pair(np.arange(6.0)[::2], 2.0), 1) == 4.0
+    assert len(smallest.signatures) == 2

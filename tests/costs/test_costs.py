@@ -222,5 +222,6 @@ def test_costs_are_refused_by_name_with_what_fits(name, kind):
 
 
 def test_an_unknown_kind_of_parts_is_named():
-    with pytest.raises(ValueError, match=r"kind must be one of positions, switches, places; got"):
+    kinds = "positions, vertices, switches, places, paths, nodes"
+    with pytest.raises(ValueError, match=f"kind must be one of {kinds}; got"):
         Hamming().tabulate("arrows", LABELS, [1])

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin
 from maxmargin import Graph, GraphSVM, TreeSVM
-from maxmargin.costs import CostMatrix, Hamming
+from maxmargin.costs import CostMatrix, EdgeLoss, Hamming
 from maxmargin.metrics import mean_recall, node_accuracy
 from maxmargin.testing.enumerate import labellings
 
@@ -174,12 +174,19 @@ def test_trees_with_other_surrogates(surrogate):
     assert model.result_.search_gap == 0.0
 
 
-def test_zero_one_needs_graphs_without_cycles():
+def test_zero_one_with_and_without_cycles():
     rng = np.random.default_rng(1)
     X, y = trees(rng, n_graphs=3, n_nodes=4)
     assert GraphSVM(cost="zero_one", random_state=0).fit(X, y).result_.status == "converged"
-    with pytest.raises(ValueError, match=r"cost='zero_one' needs .* without cycles only"):
-        GraphSVM(cost="zero_one").fit(*cycles(rng))
+    X, y = cycles(rng, n_graphs=4)
+    # All wrong labellings cost 1, so both surrogates are one objective.
+    margin, slack = (
+        fitted(cost="zero_one", surrogate=name).fit(X, y) for name in ("margin", "slack")
+    )
+    assert_same_problem(margin, slack)
+    assert margin.result_.objective == "integral"
+    with pytest.raises(ValueError, match="cost='zero_one' is a cost of labellings"):
+        GraphSVM(cost="zero_one", training="relaxed").fit(X, y)
 
 
 def test_types_have_weights_of_their_own(tmp_path):
@@ -280,7 +287,7 @@ def test_partial_fit_and_path(rings):
         ({"hyper_pairs": "odd"}, "hyper_pairs='odd' is not known"),
         ({"training": "odd"}, "training='odd' is not known"),
         ({"max_branches": -1}, "max_branches must be an integer >= 0"),
-        ({"cost": "ap"}, "is no cost of classes and sequences"),
+        ({"cost": "ap"}, "AveragePrecision is no cost of graphs"),
     ],
 )
 def test_wrong_parameters_are_refused(options, message):
@@ -296,3 +303,67 @@ def test_wrong_labels_are_refused(rings):
         model.score(X[:1], [["z"] * 5])
     with pytest.raises(ValueError, match=r"y\[0\]\[0\] is a label that `allowed` forbids"):
         GraphSVM().fit(X, y, allowed=[[set(LABELS) - {y[0][0]}] + [None] * 4] + [None] * 5)
+
+
+# -- edge losses ---------------------------------------------------------------------------------
+
+
+def edge_loss(graph, truth, found, roots):
+    """Return the loss of paper 002: wrong children of right parents, and wrong roots."""
+    wrong = np.asarray(truth) != np.asarray(found)
+    children = sum(bool(wrong[b] and not wrong[a]) for a, b in graph[1])
+    return children + sum(bool(wrong[v]) for v in roots)
+
+
+def test_an_edge_loss_is_trained_and_scored(rng):
+    X, y = trees(rng)
+    model = fitted(TreeSVM, cost="edge").fit(X, y)
+    assert model.result_.status == "converged"
+    # The loss at w = 0 is the largest cost, which lies between that of one wrong root and all.
+    assert 0.0 < model.result_.primal <= 1.0 + len(X[0][1])
+    found = model.predict(X)
+    # Edges lead from 1 to 2, and on to 4 and 0: the root is node 1.
+    costs = [edge_loss(x, truth, y_, [1]) for x, truth, y_ in zip(X, y, found, strict=True)]
+    largest = len(X[0][1]) + 1
+    assert model.score(X, y) == pytest.approx(1.0 - np.mean(costs) / largest)
+    slack = fitted(TreeSVM, cost=EdgeLoss(average="mean"), surrogate="slack").fit(X, y)
+    assert slack.result_.status == "converged" and slack.result_.search_gap == 0.0
+
+
+def test_an_edge_loss_of_graphs_with_cycles(rng):
+    X, y = cycles(rng)
+    whole = fitted(cost=EdgeLoss("any")).fit(X, y)
+    assert whole.result_.status == "converged"
+    relaxed = fitted(cost=EdgeLoss("any"), training="relaxed").fit(X, y)
+    assert relaxed.result_.objective == "relaxed"
+    # More outputs compete in the relaxation, so its optimum is no smaller.
+    assert relaxed.result_.primal >= whole.result_.dual - 1e-9
+    copy = clone(whole).set_params(cost=EdgeLoss("any", weights=[1.0] * 5))
+    assert_same_problem(copy.fit(X, y), whole)
+
+
+def test_edge_losses_take_no_weights_of_nodes(rng):
+    X, y = cycles(rng, node_weights=np.ones(5))
+    with pytest.raises(ValueError, match=r"node_weights weighs .* EdgeLoss prices edges"):
+        fitted(cost="edge").fit(X, y)
+    X, y = cycles(rng)
+    with pytest.raises(ValueError, match=r"class_weight weighs .* EdgeLoss prices edges"):
+        fitted(cost="edge", class_weight="balanced").fit(X, y)
+    with pytest.raises(ValueError, match="weights has 2 numbers but example 0 has 5 edges"):
+        fitted(cost=EdgeLoss(weights=[1.0, 2.0])).fit(X, y)
+    with pytest.raises(ValueError, match="EdgeLoss is no cost of classes and sequences"):
+        maxmargin.ChainSVM(cost="edge").fit([np.eye(3)], [[0, 1, 2]])
+
+
+def test_unknown_nodes_make_roots_of_their_children(rng):
+    X, y = trees(rng)
+    y = [labels.astype(object) for labels in y]
+    for labels in y:
+        labels[1] = None
+    model = fitted(TreeSVM, cost="edge").fit(X, y)
+    found = model.predict(X)
+    costs = [
+        edge_loss((x[0], [(a, b) for a, b in x[1] if 1 not in (a, b)]), t, y_, [2])
+        for x, t, y_ in zip(X, y, found, strict=True)
+    ]
+    assert model.score(X, y) == pytest.approx(1.0 - np.mean(costs) / len(X[0][1]))

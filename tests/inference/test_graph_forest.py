@@ -62,28 +62,58 @@ def test_forests_are_solved(rng):
             check_k_best(case, k, best, scores, count)
         for most_step, limit in ((1, 100), (3, 100), (3, 2), (1, 0)):
             step = rng.integers(0, most_step + 1, len(graph.unary)).astype(np.int32)
-            check_profile(case, forest, step, limit)
+            check_profile(case, forest, step, np.zeros(0, dtype=np.int32), limit)
+            cell_step = rng.integers(0, most_step + 1, len(graph.tables)).astype(np.int32)
+            check_profile(case, forest, step, cell_step, limit)
 
 
-def check_profile(case, forest, step, limit):
+def edge_cells(graph, labels):
+    """Return the cells of the tables of edges (not of those over one node) that labels use."""
+    shape, cells = graph.shape, []
+    for f in range(len(shape.kinds)):
+        nodes = shape.members[shape.member_at[f] : shape.member_at[f + 1]]
+        if len(nodes) == 2:
+            row, column = labels[nodes]
+            cells.append(shape.table_at[f] + row * shape.n_labels[nodes[1]] + column)
+    return np.array(cells, dtype=np.int64)
+
+
+def largest_steps(graph, step, cell_step):
+    """Return the sum of the largest steps of all nodes and edges."""
+    shape = graph.shape
+    most = sum(step[a:b].max() for a, b in itertools.pairwise(shape.unary_at.tolist()))
+    for f in range(len(shape.kinds) if len(cell_step) else 0):
+        nodes = shape.members[shape.member_at[f] : shape.member_at[f + 1]]
+        if len(nodes) == 2:
+            at = shape.table_at[f]
+            most += cell_step[at : at + shape.n_labels[nodes].prod()].max()
+    return most
+
+
+def check_profile(case, forest, step, cell_step, limit):
     graph = case.graph
     potentials = graph.shape, graph.unary, graph.tables
-    room = kernels.profile_room(graph.shape, forest, step, limit)
+    room = kernels.profile_room(graph.shape, forest, step, cell_step, limit)
     scores = np.full(room.most[graph.n_nodes] + 1, np.nan)
-    n_levels = kernels.forest_profile(*potentials, forest, step, limit, room, scores)
-    costs = step[graph.shape.unary_at[:-1] + case.outputs].sum(axis=1)
-    at = graph.shape.unary_at.tolist()
-    most = sum(step[a:b].max() for a, b in itertools.pairwise(at))
-    assert n_levels == min(limit, most) + 1
+    n_levels = kernels.forest_profile(*potentials, forest, step, cell_step, limit, room, scores)
+
+    def cost(labels):
+        own = step[graph.shape.unary_at[:-1] + labels].sum()
+        return own + (cell_step[edge_cells(graph, labels)].sum() if len(cell_step) else 0)
+
+    costs = np.array([cost(labels) for labels in case.outputs])
+    assert n_levels == min(limit, largest_steps(graph, step, cell_step)) + 1
     labels = np.empty(graph.n_nodes, dtype=np.int32)
     for level in range(n_levels):
         best = case.scores[costs == level].max(initial=-np.inf)
         np.testing.assert_allclose(scores[level], best, atol=1e-9)
-        kernels.write_forest_level(graph.shape, graph.tables, forest, level, room, labels)
+        kernels.write_forest_level(
+            graph.shape, graph.tables, forest, cell_step, level, room, labels
+        )
         if best == -np.inf:
             assert (labels == -1).all()
         else:
-            assert step[graph.shape.unary_at[:-1] + labels].sum() == level
+            assert cost(labels) == level
             assert abs(graph.score(labels) - best) < 1e-9
 
 

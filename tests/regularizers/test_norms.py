@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from maxmargin.core.contract import (
+    Identity,
     add_difference,
     implements,
     inner,
@@ -118,8 +119,8 @@ def stretched_optimum():
 
 def test_the_euclidean_norm_is_the_plain_product():
     w = np.random.default_rng(0).normal(size=50)
-    metric = REGULARIZERS["euclidean"]().bind(None)
-    assert inner(metric, w, w) == w @ w and times_metric(metric, w) is w
+    assert inner(Identity(), w, w) == w @ w and times_metric(Identity(), w) is w
+    assert REGULARIZERS["euclidean"]().of(None, 50) is None
 
 
 @pytest.mark.parametrize("name", ["bcfw", "n_slack", "one_slack"])

@@ -23,6 +23,7 @@ from maxmargin.solvers.listed.dual import ListedState, first_planes
 from maxmargin.solvers.listed.sdca import threshold
 from maxmargin.solvers.listed.sdca_planes import sheet_for
 from maxmargin.structures import MulticlassData, multiclass_data
+from maxmargin.structures.classes.data import OneLabel
 from maxmargin.surrogates import (
     BetaScaling,
     GeneralizedScaling,
@@ -489,7 +490,7 @@ def test_the_check_of_structures_finds_what_is_wrong(name, change, message, monk
     data, sizes = tiny_data("multiclass")
     cost = Hamming().tabulate("positions", np.arange(3), sizes)
     table = getattr(generic, name).implementations
-    kinds = next(each for each in table if each[0] is MulticlassData)
+    kinds = next(each for each in table if each[0] in (MulticlassData, OneLabel))
     right = table[kinds]
     monkeypatch.setitem(table, kinds, lambda *arguments: change(right, *arguments))
     with pytest.raises(AssertionError, match=message):

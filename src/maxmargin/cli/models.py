@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from maxmargin.cli.formats import Batch, Reader, reader_from_state
 from maxmargin.cli.kinds import Kind, kind_of
+from maxmargin.cli.kinds.base import NOTHING
 
 
 @dataclass
@@ -64,9 +66,9 @@ class Model:
             raise ValueError(f"{path} and {batch.path} do not hold samples of one sort.")
         return self.kind.adapt(held_out, self.estimator)
 
-    def predict(self, batch: Batch) -> Any:
-        """Return what the estimator predicts."""
-        return self.estimator.predict(batch.X, **batch.beside)
+    def predict(self, batch: Batch, asked: Mapping[str, Any] = NOTHING) -> Any:
+        """Return what the estimator predicts; ``asked`` are further arguments of its `predict`."""
+        return self.estimator.predict(batch.X, **batch.beside, **asked)
 
     def save(self, path: Path) -> None:
         """Write the model in one step; `maxmargin.load` gives its estimator back."""

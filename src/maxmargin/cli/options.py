@@ -95,7 +95,7 @@ class OwnOptions:
         given is None.
     refusal : str
         What is said of one that is given to another kind, after its name; {kind}, {estimator} (in
-        `train`) and {model}, {file} (in `evaluate`) stand for what was asked for.
+        `train`) and {model}, {file} (in `predict` and `evaluate`) stand for what was asked for.
     format : str or None
         The format that files must have; None: any.
     """

@@ -8,6 +8,7 @@ Compiled code is kept on disk, see `maxmargin.core.cache`.
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import threading
 import time
@@ -46,6 +47,9 @@ def load_compiler() -> Any:
     import numba
 
     with _LOCK:
+        if not _is_loaded:
+            garbage = _GarbageWaits()
+            listen(garbage.on_start, garbage.on_end)
         _is_loaded = True
         while _WAITING:
             _WAITING.pop(0)()
@@ -94,6 +98,30 @@ def listen(on_start: Callable[[Any], None], on_end: Callable[[Any], None]) -> Ca
     return lambda: event.unregister("numba:compile", listener)
 
 
+class _GarbageWaits:
+    """While numba compiles a function, cycles of garbage are not looked for.
+
+    numba makes millions of objects and few cycles: the collector took a tenth of the time. numba
+    compiles one function at a time, under a lock.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._was_enabled = 0, False
+
+    def on_start(self, news: Any) -> None:
+        """Stop the collector."""
+        if self._depth == 0:
+            self._was_enabled = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, news: Any) -> None:
+        """Let it go on, if it was at work before."""
+        self._depth -= 1
+        if self._depth == 0 and self._was_enabled:
+            gc.enable()
+
+
 class Kernel:
     """A function that is compiled at its first call, or when compiled code calls it.
 
@@ -101,6 +129,8 @@ class Kernel:
     ----------
     py_func : the function itself, which runs as Python
     fastmath : bool
+    sealed_types : function that returns the types for which compiled code calls it through its
+        address, see core/sealed.py; else None
 
     Of numba's dispatcher it has the attributes in `_SHOWN`. There are no others: to ask whether it
     has one must not load the compiler.
@@ -120,18 +150,22 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.fastmath = fastmath
+        self.sealed_types: Callable[[], Any] | None = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        if self._in_library is not None and not named:
-            return self._in_library(*arguments)
+        if self._through_entry is not None and not named:
+            return self._through_entry(*arguments)
         return self._dispatcher(*arguments, **named)
 
     @functools.cached_property
-    def _in_library(self) -> Any:
-        """What calls the kernel in the library that was built ahead; None if it is not there."""
+    def _through_entry(self) -> Any:
+        """What calls the kernel through an address; None if it has none.
+
+        It has one in the library that was built ahead, or if it is sealed.
+        """
         from maxmargin.core.ahead import library
 
-        if not library().is_open:
+        if self.sealed_types is None and not library().is_open:
             return None
         from maxmargin.core.erase.kernels import kernel_caller
 

@@ -24,7 +24,9 @@ from maxmargin.core.contract import (
     find,
     inner,
     memory,
+    metric,
     n_weights,
+    name_of,
     oracle_memory,
     output_sizes,
     potentials,
@@ -46,10 +48,6 @@ STRIDE = 4096
 #: How much scratch there is for each potential, where it is no list, and how often an oracle goes
 #: through lists, about.
 FEW = 4
-
-
-#: The regulariser of a problem that is given no other.
-EUCLIDEAN = Identity()
 
 
 def lam_from_C(C: float, n_samples: int) -> float:
@@ -144,7 +142,8 @@ class Problem:
     compile : bool, False runs everything as plain Python (slow; for debugging and tests)
     mode : {"typed", "erased", "python"} or None, how passes run; None for the default
         of `maxmargin.core.modes`
-    regularizer : object for whose type `times_metric` is implemented; it defines |w|^2
+    regularizer : object for whose type `times_metric` is implemented; it defines |w|^2. None for
+        the `metric` of the data, which alone is right if that is not the Euclidean one
     """
 
     def __init__(
@@ -162,7 +161,7 @@ class Problem:
         n_jobs: int = 1,
         compile: bool = True,
         mode: str | None = None,
-        regularizer: Any = EUCLIDEAN,
+        regularizer: Any = None,
     ) -> None:
         if not (np.isfinite(lam) and lam > 0):
             raise ValueError(f"lam must be positive and finite, got {lam!r}.")
@@ -177,7 +176,13 @@ class Problem:
         self.lam = float(lam)
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
-        self.regularizer = regularizer
+        own = metric(data)
+        if regularizer is not None and not isinstance(own, (Identity, type(regularizer))):
+            raise ValueError(
+                f"The updates of {name_of(data)} belong to the norm {type(own).__name__}, so "
+                f"regularizer must be None; got {type(regularizer).__name__}."
+            )
+        self.regularizer = own if regularizer is None else regularizer
         self._calls = 0
         self.sizes = np.asarray(output_sizes(data), dtype=np.int64)
         self.truths = truths(data)
@@ -303,6 +308,10 @@ class Problem:
         if function.__name__ not in self._known:
             self._known[function.__name__] = function(self.view.data)
         return self._known[function.__name__]
+
+    def recompute(self, function: Callable) -> None:
+        """Forget what `remember` keeps of a function, because the data have changed."""
+        self._known.pop(function.__name__, None)
 
     def empty_outputs(self, n_cells: int) -> np.ndarray:
         """Return an array of n_cells zeros of the type of outputs."""

@@ -4,7 +4,7 @@ A kernel that compiled code calls in the ordinary way becomes part of every entr
 and is optimised there anew. For a kernel that takes seconds to compile, `sealed` makes a function
 that calls it through its address. The address stands in an array, which the caller gets with its
 scratch arrays; `Seal.address` is what Python writes there before compiled code runs. In plain
-Python the function calls the kernel.
+Python the function calls the kernel, which runs the same code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.compile import overloads
+from maxmargin.core.compile import Kernel, overloads
 
 __all__ = ["Seal", "addresses", "sealed", "write_addresses"]
 
@@ -98,6 +98,8 @@ def sealed(
             raise TypeError(f"{kernel.__name__} returns {found.result}, declared was {result}.")
         return found.address
 
+    if isinstance(kernel, Kernel):
+        kernel.sealed_types = kinds
     call.__name__ = call.__qualname__ = f"call_{kernel.__name__}"
     return Seal(call, address)
 

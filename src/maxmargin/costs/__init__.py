@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from maxmargin.costs.base import PRICED, Cost, check_priced, fitting_costs, tabulate
+from maxmargin.costs.edge_loss import EdgeLoss
+from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.example_f1 import ExampleF1
 from maxmargin.costs.hamming import Hamming
+from maxmargin.costs.hierarchy.leaf_hamming import LeafHamming
+from maxmargin.costs.hierarchy.node_hamming import NodeHamming
+from maxmargin.costs.hierarchy.normalized import NormalizedHierarchical
+from maxmargin.costs.hierarchy.tree_distance import TreeDistance
 from maxmargin.costs.matrix import CostMatrix
 from maxmargin.costs.micro_f1 import micro_f1_cost, micro_f1_criteria
 from maxmargin.costs.ordinal import Ordinal
@@ -28,7 +34,12 @@ COSTS: dict[str, type[Cost]] = {
     "class_weighted": ClassWeighted,
     "matrix": CostMatrix,
     "ordinal": Ordinal,
+    "edge": EdgeLoss,
     "f1": ExampleF1,
+    "tree_distance": TreeDistance,
+    "node_hamming": NodeHamming,
+    "leaf_hamming": LeafHamming,
+    "normalized_hierarchical": NormalizedHierarchical,
     "ap": AveragePrecision,
     "ndcg": NDCG,
     "ndcg_pairs": NDCGPairs,
@@ -50,16 +61,22 @@ __all__ = [
     "ClassWeighted",
     "Cost",
     "CostMatrix",
+    "EdgeCost",
+    "EdgeLoss",
     "ExampleF1",
     "F1Cost",
     "Hamming",
+    "LeafHamming",
     "NDCGAtK",
     "NDCGPairs",
+    "NodeHamming",
+    "NormalizedHierarchical",
     "Ordinal",
     "PartCost",
     "PrecisionAtK",
     "RankingCost",
     "SwitchCost",
+    "TreeDistance",
     "WeightedPartCost",
     "WholeCost",
     "ZeroOne",

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import TrueParts, found_costs, largest_costs, true_parts
+from maxmargin.core.contract import (
+    Links,
+    PricedHierarchy,
+    TrueParts,
+    found_costs,
+    largest_costs,
+    true_parts,
+)
 
 #: The K classes or m labels of a structure.
 Names = Sequence[Any] | np.ndarray
@@ -16,9 +23,15 @@ Names = Sequence[Any] | np.ndarray
 #: The first of these methods that a cost has is called. A new kind of parts is one line here.
 PRICED: dict[str, tuple[str, tuple[str, ...]]] = {
     "positions": ("classes and sequences", ("positions", "whole")),
+    "vertices": ("graphs", ("vertices", "positions", "whole")),
     "switches": ("label sets", ("switches", "whole")),
     "places": ("rankings", ("places",)),
+    "paths": ("places in a hierarchy", ("paths", "positions", "whole")),
+    "nodes": ("sets of nodes of a hierarchy", ("nodes", "switches", "whole")),
 }
+
+#: The methods that have a third argument: the edges of graphs, or the hierarchy.
+WITH_MORE = ("vertices", "paths", "nodes")
 
 
 class Cost:
@@ -31,16 +44,27 @@ class Cost:
     ============= ====================== ============================ ==============================
     method        parts                  sizes                        returns
     ============= ====================== ============================ ==============================
-    `positions`   labels of a sequence   (n,): known positions        `PartCost`, K x K prices
+    `positions`   labels of a sequence,  (n,): known positions        `PartCost`, K x K prices
+                  or of the nodes of a
+                  graph
+    `vertices`    nodes of a graph and   (n,): known nodes            `EdgeCost`, a price per edge
+                  its edges
     `switches`    labels, on or off      (n, 2): off and on in truth  `SwitchCost`, m x 2 prices, or
                                                                       `F1Cost`
     `places`      samples of a query     (n, 2): irrelevant, relevant a rule of inference/ranking
     `whole`       none: positions and    as above                     `WholeCost`
                   switches alike
+    `paths`       one label of a         (n,): 1 each                 `PartCost`, K x K prices
+                  hierarchy
+    `nodes`       nodes of a hierarchy,  (n, 2): off and on in truth  `SwitchCost`, M x 2 prices
+                  on or off
     ============= ====================== ============================ ==============================
 
+    Methods of the last two kinds have a third argument, a `PricedHierarchy`. A cost without them is
+    asked for `positions` and `switches` in their place: it looks at labels, not at their nodes.
+
     ``names`` are the K classes or m labels, and what does not fit them is a ValueError. A class is
-    a sequence of one position.
+    a sequence of one position. `vertices` has a third argument too: the edges, as `Links`.
 
     A cost is an immutable value: equal parameters, equal cost. `parameters` gives them back, for
     model files.
@@ -63,11 +87,21 @@ class Cost:
         """Tell whether the cost has tables for a kind of parts."""
         return any(callable(getattr(cls, name, None)) for name in PRICED[kind][1])
 
-    def tabulate(self, kind: str, names: Names, sizes: Any) -> Any:
-        """Return the loss as compiled code reads it, for examples made of parts of this kind."""
+    def tabulate(
+        self, kind: str, names: Names, sizes: Any, beside: Links | PricedHierarchy | None = None
+    ) -> Any:
+        """Return the loss as compiled code reads it, for examples made of parts of this kind.
+
+        ``beside`` are the edges of graphs, or the hierarchy, for the methods that take them.
+        """
         check_priced(self, kind)
         method = next(name for name in PRICED[kind][1] if callable(getattr(self, name, None)))
-        return getattr(self, method)(names, np.asarray(sizes))
+        more = (beside,) if method in WITH_MORE else ()
+        return getattr(self, method)(names, np.asarray(sizes), *more)
+
+    def tabulate_parts(self, parts: TrueParts, names: Names) -> Any:
+        """Return the same for true outputs, of which the known parts count."""
+        return self.tabulate(parts.kind, names, parts.sizes, parts.beside)
 
     def costs_of(
         self, parts: TrueParts, names: Names, found: np.ndarray
@@ -82,7 +116,7 @@ class Cost:
         >>> Hamming().costs_of(switches(truth), ["a", "b", "c"], np.array([1, 1, 1, 1, 1, 0]))
         (array([1., 0.]), array([2., 3.]))
         """
-        return both_costs(self.tabulate(parts.kind, names, parts.sizes), parts, found)
+        return both_costs(self.tabulate_parts(parts, names), parts, found)
 
 
 def both_costs(tables: Any, parts: TrueParts, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,11 +137,11 @@ def tabulate(cost: Any, data: Any, names: Names) -> Any:
     array([0.33333333, 0.5       ])
     """
     parts = true_parts(data)
-    if parts.kind == "switches" and (parts.lengths != len(names)).any():
+    if parts.kind in ("switches", "nodes") and (parts.lengths != len(names)).any():
         raise ValueError(
             f"names has {len(names)} labels but the examples have {parts.lengths[0]} each."
         )
-    return cost.tabulate(parts.kind, names, parts.sizes)
+    return cost.tabulate_parts(parts, names)
 
 
 def fitting_costs(kind: str) -> list[str]:

@@ -39,7 +39,7 @@ def micro_f1_criteria(surrogate: Any, data: Any, tables: Any) -> SwitchCost:
     can stand for are accepted: 1 for each wrong label, or 1 - F1.
     """
     parts = true_parts(data)
-    if parts.kind != "switches":
+    if parts.kind not in ("switches", "nodes"):
         raise ValueError(
             f"surrogate={surrogate!r} is for label sets (MultilabelSVM) only, not for "
             f"{type(data).__name__}."

@@ -20,7 +20,15 @@ class SumOverPositions:
     """Family of the costs that add up a price per position, which an oracle adds to its scores."""
 
 
-@belongs(CostOfPositions, SumOverPositions)
+class SumOverParts:
+    """Family of the costs that add up prices of nodes and edges of a graph, or of nodes alone."""
+
+
+class SumInSteps:
+    """Family of the sums over parts whose prices may be whole numbers of steps."""
+
+
+@belongs(CostOfPositions, SumOverPositions, SumOverParts, SumInSteps)
 class PartCost(NamedTuple):
     """A sum over positions: scale[i] * sum_t matrix[truth_t, y_t]."""
 
@@ -28,7 +36,7 @@ class PartCost(NamedTuple):
     scale: Any  # (n_examples,) float64
 
 
-@belongs(SumOverPositions)
+@belongs(SumOverPositions, SumOverParts)
 class WeightedPartCost(NamedTuple):
     """A sum over positions of own weights: scale[i] * sum_t weight_t matrix[truth_t, y_t].
 

@@ -1,4 +1,4 @@
-"""Data sets: digits, drawn label sets, rankings, graphs; and those of a folder (MAXMARGIN_DATA)."""
+"""Data sets: digits, label sets, rankings, graphs, trees; those of a folder (MAXMARGIN_DATA)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from maxmargin.datasets.grids import (
     make_grid,
     make_noisy_grids,
 )
+from maxmargin.datasets.hierarchies import make_balanced_tree, make_caterpillar
 from maxmargin.datasets.label_sets import make_label_sets
 from maxmargin.datasets.local import (
     KEEL_SETS,
@@ -32,6 +33,12 @@ from maxmargin.datasets.local_graphs import (
     load_mrf_instance,
     load_snakes,
 )
+from maxmargin.datasets.local_hierarchies import (
+    load_cellcycle,
+    load_enzymes,
+    load_imclef07,
+    load_newsgroups,
+)
 from maxmargin.datasets.local_rankings import load_lgbm_rank, load_mslr
 from maxmargin.datasets.rankings import make_rankings
 from maxmargin.datasets.snakes import make_snakes, snake_graph
@@ -53,8 +60,11 @@ __all__ = [
     "grid_edges",
     "load_bibtex",
     "load_camvid",
+    "load_cellcycle",
     "load_conll2000",
     "load_digit_strings",
+    "load_enzymes",
+    "load_imclef07",
     "load_keel",
     "load_letter",
     "load_lgbm_rank",
@@ -62,11 +72,14 @@ __all__ = [
     "load_mrf_instance",
     "load_mslr",
     "load_mulan",
+    "load_newsgroups",
     "load_ng20",
     "load_ocr",
     "load_snakes",
     "load_wnut17",
     "load_yeast",
+    "make_balanced_tree",
+    "make_caterpillar",
     "make_grid",
     "make_label_sets",
     "make_noisy_grids",

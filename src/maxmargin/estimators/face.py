@@ -53,6 +53,15 @@ class Common(TypedDict, total=False):
             `maxmargin.surrogates.SURROGATES`, or such an object.""",
         ),
     ]
+    regularizer: Annotated[
+        Any,
+        Word(
+            "euclidean",
+            "str or object",
+            """The norm |w| that is kept small: "euclidean", or
+            `maxmargin.regularizers.Diagonal`, where features have weights of their own.""",
+        ),
+    ]
     search: Annotated[
         Any,
         Word(

@@ -22,6 +22,9 @@ A subclass writes these hooks; everything public here is built on them.
 `_stratification`      y -> one class per example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
 `_units`               what w's cells are multiplied with to hold for X as it came (default: 1)
+`_n_weighed`           how many features a regulariser may weigh (default: `n_features_in_`)
+`_weighed_names`       their names, if they have any
+`_column_features`     the feature that each column of weights belongs to (default: its own)
 `_stage`               settings, `Task` -> both, as they are solved: see training/stages.py
 `_structure`           what errors name as the structure (default: self)
 =====================  ============================================================================
@@ -29,7 +32,7 @@ A subclass writes these hooks; everything public here is built on them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -145,6 +148,21 @@ class Hooks:
         Other data may have other units; a warm start converts w to them.
         """
         return None
+
+    def _n_weighed(self) -> int:
+        """Return how many features a regulariser may give weights of their own."""
+        return int(self.n_features_in_)
+
+    def _weighed_names(self) -> Sequence[str] | None:
+        """Return the names of these features; None if they have none."""
+        table = getattr(self, "features_", None)
+        names = getattr(self, "feature_names_in_", None) if table is None else table.names
+        return None if names is None else list(names)
+
+    def _column_features(self) -> np.ndarray | None:
+        """Return the feature that each column of weights belongs to; None: each is one."""
+        columns = getattr(self, "columns_", None)
+        return None if columns is None else columns.features()
 
     def _named_solver(self) -> Any:
         """Return the parameter `solver`, or the solver that "auto" stands for here."""

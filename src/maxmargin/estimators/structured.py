@@ -177,6 +177,9 @@ class StructuredSVM(BaseSVM):
     def _prediction_cost(self, data: Any) -> Any:
         return self._cost_of(data)
 
+    def _n_weighed(self) -> int:
+        return self.n_weights_
+
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         pass  # the structure reads X itself, and the length of w is n_features
 

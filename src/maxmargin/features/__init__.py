@@ -1,4 +1,4 @@
-"""Rows of features, by how they are stored: dense or CSR."""
+"""Rows of features, by how they are stored: dense, CSR, or rows that many parts share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from maxmargin.features.csr import Csr
 from maxmargin.features.dense import Dense
+from maxmargin.features.repeated import Repeated, RepeatedRows
 from maxmargin.features.rows import as_features, check_labels, frozen, row_lengths
 
 #: Types of features by name. A new type is one file and one line here. If several types take a
@@ -13,6 +14,17 @@ from maxmargin.features.rows import as_features, check_labels, frozen, row_lengt
 FEATURES: dict[str, Any] = {
     "dense": Dense,
     "csr": Csr,
+    "repeated": Repeated,
 }
 
-__all__ = ["FEATURES", "Csr", "Dense", "as_features", "check_labels", "frozen", "row_lengths"]
+__all__ = [
+    "FEATURES",
+    "Csr",
+    "Dense",
+    "Repeated",
+    "RepeatedRows",
+    "as_features",
+    "check_labels",
+    "frozen",
+    "row_lengths",
+]

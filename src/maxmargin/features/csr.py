@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.core.contract import (
+    add_columns,
     add_combination,
     add_outer,
     add_row,
@@ -22,6 +23,7 @@ from maxmargin.core.contract import (
     implements,
     row_product,
     row_sizes,
+    scaled_columns,
     score_few,
     score_rows,
     squared_norms,
@@ -73,6 +75,19 @@ def _add_scores_csr(features, first, n_rows, scale, W, out):
 def _add_row_csr(features, row, label, scale, W):
     for entry in range(features.indptr[row], features.indptr[row + 1]):
         W[features.indices[entry], label] += scale * np.float64(features.values[entry])
+
+
+@implements(add_columns, Csr)
+def _add_columns_csr(features, row, cells, at, n_cells, scale, weights, W):
+    for entry in range(features.indptr[row], features.indptr[row + 1]):
+        x = scale * np.float64(features.values[entry])
+        f = features.indices[entry]
+        for place in range(at, at + n_cells):
+            cell = cells[place]
+            if cell >= 0:
+                W[f, cell] += x * weights[cell]
+            else:
+                W[f, -1 - cell] -= x * weights[-1 - cell]
 
 
 @implements(clear_row, Csr)
@@ -159,3 +174,9 @@ def _squared_norms_csr(features):
 @implements(row_sizes, Csr)
 def _row_sizes_csr(features):
     return np.diff(features.indptr).astype(np.float64)
+
+
+@implements(scaled_columns, Csr)
+def _scaled_columns_csr(features, factors):
+    factor = factors.astype(features.values.dtype)[features.indices]
+    return features._replace(values=frozen(features.values * factor, features.values.dtype))

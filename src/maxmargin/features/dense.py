@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.core.contract import (
+    add_columns,
     add_combination,
     add_outer,
     add_row,
@@ -22,6 +23,7 @@ from maxmargin.core.contract import (
     implements,
     row_product,
     row_sizes,
+    scaled_columns,
     score_few,
     score_rows,
     squared_norms,
@@ -73,6 +75,33 @@ def _add_row_dense(features, row, label, scale, W):
         x = np.float64(features.values[row, f])
         if x != 0.0:
             W[f, label] += scale * x
+
+
+@implements(add_columns, Dense)
+def _add_columns_dense(features, row, cells, at, n_cells, scale, weights, W):
+    # Four features at a time, so that cells are read a quarter as often; the others are zeros of
+    # the first feature. Skip zeros.
+    n_columns = features.values.shape[1]
+    f = 0
+    while f < n_columns:
+        n_found = 0
+        f0 = f1 = f2 = f3 = 0
+        x0 = x1 = x2 = x3 = 0.0
+        while f < n_columns and n_found < 4:
+            x = np.float64(features.values[row, f])
+            if x != 0.0:
+                f0, f1, f2, f3 = f1, f2, f3, f
+                x0, x1, x2, x3 = x1, x2, x3, scale * x
+                n_found += 1
+            f += 1
+        for place in range(at, at + n_cells):
+            cell = cells[place]
+            c = cell if cell >= 0 else -1 - cell
+            mass = weights[c] if cell >= 0 else -weights[c]
+            W[f0, c] += x0 * mass
+            W[f1, c] += x1 * mass
+            W[f2, c] += x2 * mass
+            W[f3, c] += x3 * mass
 
 
 @implements(clear_row, Dense)
@@ -168,3 +197,8 @@ def _squared_norms_dense(features):
 @implements(row_sizes, Dense)
 def _row_sizes_dense(features):
     return np.full(features.values.shape[0], float(features.values.shape[1]))
+
+
+@implements(scaled_columns, Dense)
+def _scaled_columns_dense(features, factors):
+    return Dense.of(features.values * factors.astype(features.values.dtype))

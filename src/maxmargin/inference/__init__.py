@@ -12,6 +12,7 @@ from maxmargin.inference.graph.answer import GraphAnswer
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.public import (
     GraphMarginals,
+    LabelScores,
     graph_marginals,
     graph_max_marginals,
     graph_profile,
@@ -28,6 +29,7 @@ __all__ = [
     "GraphAnswer",
     "GraphMarginals",
     "LabelConstraints",
+    "LabelScores",
     "Marginals",
     "graph_marginals",
     "graph_max_marginals",

@@ -88,6 +88,11 @@ class Columns:
         """How many columns rows have in the end."""
         return self.n_features + len(self.gaps) + len(self.presence) + len(self.stepped)
 
+    def features(self) -> np.ndarray:
+        """Return the feature that each column belongs to."""
+        own = np.arange(self.n_features)
+        return np.concatenate([own, self.gaps, self.presence, self.stepped]).astype(np.int64)
+
     def transform(self, rows: Any) -> Any:
         """Return rows with gaps filled and columns added; the same rows where nothing is to do."""
         filled = self._filled(rows)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from maxmargin.io.any import EXTENSIONS, file_format
 from maxmargin.io.arff import ArffData, read_arff
 from maxmargin.io.arff_write import write_arff
+from maxmargin.io.clus import ClusData, read_clus
 from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
+from maxmargin.io.edge_lists import read_edges, write_edges
 from maxmargin.io.graphs import (
     GRAPH_EXTENSIONS,
     GRAPH_FORMATS,
@@ -59,6 +61,7 @@ __all__ = [
     "PRESETS",
     "SCHEMES",
     "ArffData",
+    "ClusData",
     "ConllData",
     "FeatureTemplate",
     "FlowNetwork",
@@ -81,8 +84,10 @@ __all__ = [
     "graph_to_networkx",
     "read_arff",
     "read_cfn",
+    "read_clus",
     "read_conll",
     "read_dimacs",
+    "read_edges",
     "read_evidence",
     "read_flow_network",
     "read_graph",
@@ -101,6 +106,7 @@ __all__ = [
     "with_evidence",
     "write_arff",
     "write_conll",
+    "write_edges",
     "write_graph_npz",
     "write_graphs",
     "write_npz",

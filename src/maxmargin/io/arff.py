@@ -16,7 +16,7 @@ from maxmargin.io.files import Source, numbered_lines, shown, source_name
 from maxmargin.io.mulan import read_label_list
 from maxmargin.io.unpack import to_dense
 
-__all__ = ["ArffData", "read_arff"]
+__all__ = ["ArffData", "parse_attribute", "read_arff"]
 
 LabelSource = str | os.PathLike[str] | Sequence[str] | int | None
 
@@ -123,7 +123,7 @@ def _header(name: str, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
                 raise ValueError(f"{name}, line {number}: @data comes before any @attribute.")
             return list(found.values())
         if word == "@attribute":
-            attribute = _attribute(f"{name}, line {number}", number, text[len(word) :].strip())
+            attribute = parse_attribute(f"{name}, line {number}", number, text[len(word) :].strip())
             if attribute.name in found:
                 raise ValueError(
                     f"{name}, line {number}: the attribute {shown(attribute.name)} comes twice, "
@@ -138,7 +138,8 @@ def _header(name: str, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
     raise ValueError(f"{name}: has no @data line.")
 
 
-def _attribute(where: str, number: int, text: str) -> Attribute:
+def parse_attribute(where: str, number: int, text: str) -> Attribute:
+    """The attribute that a line declares; `text` is what follows the word @attribute."""
     quoted = QUOTED.match(text)
     if not quoted and text[:1] in ("'", '"'):
         raise ValueError(f"{where}: the quote has no end: {shown(text)}.")

@@ -1,4 +1,4 @@
-"""Scores for sequences, label sets, rankings and graphs, in modules of these names.
+"""Scores for sequences, label sets, rankings, graphs and hierarchies, in modules of these names.
 
 Scorers (`scorers`) are imported at their first use, because they need all metrics of scikit-learn.
 """
@@ -8,6 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.metrics.graphs import mean_recall, node_accuracy
+from maxmargin.metrics.hierarchies import (
+    auprc,
+    exact_sets,
+    hierarchical_f1,
+    hierarchical_precision,
+    hierarchical_recall,
+    node_macro_f1,
+    tree_distance,
+)
 from maxmargin.metrics.label_sets import (
     example_accuracy,
     example_f1,
@@ -45,6 +54,7 @@ __all__ = [
     "ChunkScore",
     "RankingReport",
     "auc",
+    "auprc",
     "average_precision",
     "chunk_f1",
     "chunk_f1_scorer",
@@ -53,16 +63,21 @@ __all__ = [
     "chunk_scores",
     "entity_f1",
     "entity_f1_scorer",
+    "exact_sets",
     "example_accuracy",
     "example_f1",
     "hamming_error",
     "hamming_loss",
+    "hierarchical_f1",
+    "hierarchical_precision",
+    "hierarchical_recall",
     "label_set_report",
     "macro_f1",
     "mean_recall",
     "micro_f1",
     "ndcg",
     "node_accuracy",
+    "node_macro_f1",
     "precision_at_k",
     "ranking_report",
     "sequence_accuracy",
@@ -70,6 +85,7 @@ __all__ = [
     "subset_accuracy",
     "token_accuracy",
     "token_accuracy_scorer",
+    "tree_distance",
 ]
 
 

@@ -14,6 +14,9 @@ are safe in servers and threads. Save a picture with ``ax.figure.savefig("name.p
 | `label_plane_steps` | the same, query by query |
 | `labelled_graph` | labellings of a grid or graph side by side, wrong nodes marked |
 | `graph_bounds` | bound and score of solvers of factor graphs against iterations |
+| `hierarchy_weights` | the norm of each node's weights, drawn into the hierarchy |
+| `hierarchy_confusion` | which label was taken for which, in the order of the hierarchy |
+| `hierarchy_example` | one example's path, true and predicted |
 | `demo_figure` | one page with convergence, transitions and weights |
 """
 
@@ -22,6 +25,11 @@ from __future__ import annotations
 from maxmargin.plots._convergence import convergence, convergence_panels
 from maxmargin.plots._demo import demo_figure
 from maxmargin.plots._graphs import graph_bounds, labelled_graph
+from maxmargin.plots._hierarchy import (
+    hierarchy_confusion,
+    hierarchy_example,
+    hierarchy_weights,
+)
 from maxmargin.plots._label_plane import label_plane, label_plane_steps
 from maxmargin.plots._transitions import transitions
 from maxmargin.plots._weights import weights
@@ -31,6 +39,9 @@ __all__ = [
     "convergence_panels",
     "demo_figure",
     "graph_bounds",
+    "hierarchy_confusion",
+    "hierarchy_example",
+    "hierarchy_weights",
     "label_plane",
     "label_plane_steps",
     "labelled_graph",

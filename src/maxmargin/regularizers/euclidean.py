@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
-
-from maxmargin.core.contract import Identity
 
 
 @dataclass(frozen=True)
@@ -14,19 +13,17 @@ class Euclidean:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from maxmargin.core.contract import inner
+    >>> from maxmargin import MulticlassSVM
     >>> from maxmargin.regularizers import Euclidean
-    >>> float(inner(Euclidean().bind(None), np.ones(3), np.ones(3)))
-    3.0
+    >>> MulticlassSVM(regularizer=Euclidean()).regularizer
+    Euclidean()
     """
 
     name: ClassVar[str] = "euclidean"
-    is_euclidean: ClassVar[bool] = True
 
-    def bind(self, data: Any) -> Identity:
-        """Return the metric, which is the identity whatever the examples are."""
-        return Identity()
+    def of(self, names: Sequence[str] | None, n_features: int) -> None:
+        """Return None: every feature has the weight 1."""
+        return
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal regulariser: there are none."""

@@ -24,7 +24,7 @@ ROUNDINGS: dict[str, type[Rounding]] = {
 }
 
 # This import comes last, because `public` reads the registry.
-from maxmargin.rounding.public import as_rounding, round_graph  # noqa: E402
+from maxmargin.rounding.public import as_rounding, round_graph, solve_rounded  # noqa: E402
 
 __all__ = [
     "ROUNDINGS",
@@ -38,4 +38,5 @@ __all__ = [
     "check_marginals",
     "expected_score",
     "round_graph",
+    "solve_rounded",
 ]

@@ -8,16 +8,25 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.inference._checks import check_count
+from maxmargin.inference.graph.answer import GraphAnswer, Options
+from maxmargin.inference.graph.dense import table_sizes
 from maxmargin.inference.graph.local import local_room, polish
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.moves import expand, moves_room
+from maxmargin.inference.graph.passing import is_proved
+from maxmargin.inference.graph.quadratic import quadratic_relaxation
+from maxmargin.inference.graph.relaxed import MOST_CELLS, relaxed_point
 from maxmargin.inference.graph.score import labelling_score
+from maxmargin.inference.graph.shape import DENSE
+from maxmargin.inference.programs.graphs import GraphProgram
 from maxmargin.rounding import ROUNDINGS  # defined by now: imported last
 from maxmargin.rounding.base import Rounding, check_marginals
 
-__all__ = ["as_rounding", "round_graph"]
+__all__ = ["as_rounding", "round_graph", "solve_rounded"]
 
 _POLISHES = (None, "local", "expansion")
+#: What is solved before it is rounded.
+RELAXATIONS = ("auto", "smoothed", "lp", "qp")
 
 
 def as_rounding(value: str | Rounding) -> Rounding:
@@ -94,3 +103,80 @@ def round_graph(
         if best is None or score > best_score:
             best, best_score = labels, score
     return np.zeros(0, dtype=np.int32) if best is None else best
+
+
+def solve_rounded(
+    graph: FactorGraph,
+    rounding: str | Rounding = "max",
+    *,
+    relaxation: str = "auto",
+    n_draws: int = 1,
+    polish_by: str | None = "local",
+    seed: int = 0,
+    time_limit: float | None = None,
+) -> GraphAnswer:
+    """Return a labelling made by solving a relaxation and rounding it, and the relaxation's bound.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+    rounding, n_draws, polish_by, seed
+        As of `round_graph`.
+    relaxation : {"auto", "smoothed", "lp", "qp"}, default="auto"
+        "smoothed": message passing and then smoothed ascent, a point of the local polytope that is
+        nearly the best, for rules whose tables are small. "lp": the best one, by HiGHS. "qp": the
+        quadratic relaxation, for pairs. "auto" is "smoothed" where it can be had, else "lp".
+    time_limit : float or None
+        Seconds; None for no limit.
+
+    Returns
+    -------
+    GraphAnswer
+        `is_exact` if the score of the labelling meets the bound of the relaxation. If the labelling
+        breaks hard constraints there are no labels; then polish, or use `solve_graph`.
+
+    Examples
+    --------
+    >>> from maxmargin.inference import FactorGraph
+    >>> from maxmargin.rounding import solve_rounded
+    >>> graph = FactorGraph([[0.0, 0.0]] * 3, [(0, 1), (1, 2), (0, 2)], [[0.0, 1.0], [1.0, 0.0]])
+    >>> found = solve_rounded(graph, "kleinberg_tardos", n_draws=10)
+    >>> found.score, round(found.bound, 6), found.is_exact, found.method
+    (2.0, 3.0, False, 'smoothed+kleinberg_tardos')
+    """
+    chosen = as_rounding(rounding)
+    if relaxation not in RELAXATIONS:
+        raise ValueError(
+            f"relaxation={relaxation!r} is not known. There are: "
+            f"{', '.join(map(repr, RELAXATIONS))}."
+        )
+    if relaxation == "auto":
+        is_rule = graph.shape.kinds != DENSE
+        largest = table_sizes(graph.shape)[is_rule].max(initial=0.0)
+        relaxation = "smoothed" if largest <= MOST_CELLS else "lp"
+    options = Options(time_limit=time_limit)
+    name = next((key for key, cls in ROUNDINGS.items() if type(chosen) is cls), None)
+    method = f"{relaxation}+{name or type(chosen).__name__}"
+    mu, bound = _relaxed(graph, relaxation, options)
+    if mu is None:
+        return GraphAnswer(None, -np.inf, bound, bound == -np.inf, method, 0)
+    labels = round_graph(graph, mu, chosen, n_draws=n_draws, polish_by=polish_by, seed=seed)
+    score = graph.score(labels.tolist())
+    is_exact = is_proved(bound, score, options.tol)
+    found = labels if score > -np.inf else None
+    return GraphAnswer(found, score, max(bound, score), is_exact, method, 0)
+
+
+def _relaxed(
+    graph: FactorGraph, relaxation: str, options: Options
+) -> tuple[npt.NDArray[np.float64] | None, float]:
+    """Return node marginals of a relaxation, None if it has no point, and its bound."""
+    if relaxation == "smoothed":
+        smooth = relaxed_point(graph, options)
+        return (smooth.nodes if smooth.value > -np.inf else None), smooth.bound
+    if relaxation == "qp":
+        convex = quadratic_relaxation(graph, 1e-6, 2000, options.time_limit)
+        return convex.unary, float(convex.bound)
+    program = GraphProgram(graph.shape, integral=False)
+    point = program.solve(graph.unary, graph.tables, options.time_limit)
+    return point.unary, point.bound

@@ -25,7 +25,7 @@ def bind_search(search: Any, surrogate: Surrogate, data: Any, cost: Any) -> Any:
     if isinstance(search, str):
         if tilt is not None:
             return Direct(1.0, float(tilt))
-        search = best_search(data, cost)
+        search = best_search(data, cost) if is_increasing(surrogate) else Profile()
     check_search_fits(search, surrogate, data, cost)
     return search.bind(data, cost, surrogate)
 
@@ -63,6 +63,8 @@ def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
     """Return why a search does not fit, or "" if it fits."""
     if search.surrogates == "slack" and not _is_slack(surrogate):
         return f"is for slack rescaling only, not for {type(surrogate).__name__}"
+    if not is_increasing(surrogate) and "profile" not in search.needs:
+        return f"is for losses that grow with the cost, which {type(surrogate).__name__} does not"
     missing = search.needs - capabilities(data, cost)
     if not missing:
         return ""
@@ -73,6 +75,11 @@ def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
             return f"needs a profile, but {str(error).rstrip('.')}"
     oracle = sorted(missing)[0]
     return f"needs the oracle {oracle!r}, which {name_of(data, cost)} does not have"
+
+
+def is_increasing(surrogate: Surrogate) -> bool:
+    """Tell whether psi grows with the cost, as searches by weighted oracles need."""
+    return bool(getattr(surrogate, "is_increasing", True))
 
 
 def _is_slack(surrogate: Surrogate) -> bool:

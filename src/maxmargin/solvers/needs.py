@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.core.contract import capabilities, name_of
+from maxmargin.core.contract import capabilities, has, listed_gram, metric, name_of
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.contract import Solver
 
@@ -22,12 +22,13 @@ _WORDS = {
     "euclidean": "the Euclidean norm",
 }
 #: Needs that a surrogate meets, by its attribute that says so. The regulariser meets "euclidean",
-#: and the data meet the others.
+#: or the data do if they list inner products in their own norm (`listed_gram`). The data meet the
+#: others.
 _FLAGS = {"convex": "is_convex", "linear": "is_linear", "unit_slope": "has_unit_slope"}
 
 
 def check_fit_together(solver: Solver, surrogate: Any, data: Any = None, cost: Any = None) -> None:
-    """Refuse a solver whose needs are not met under the Euclidean norm; say which would do.
+    """Refuse a solver whose needs are not met under the norm of the data; say which would do.
 
     If no data are given, only the needs that a surrogate meets are checked.
 
@@ -57,7 +58,7 @@ def lacking_needs(
     ``offered`` is what the data have; None, before they are known, stands for all.
     """
     met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
-    met.add("euclidean")  # estimators have no other norm
+    met.add("euclidean")  # estimators have no other norm than that of their data
     known = solver.needs & _FLAGS.keys() if offered is None else solver.needs - offered
     return sorted(known - met)
 
@@ -67,11 +68,14 @@ def check_problem(solver: Solver, problem: Problem) -> None:
     met = set(problem.capabilities)
     met.add("unit_slope")  # a problem does not know that of its surrogate
     met.update(need for need in ("convex", "linear", "euclidean") if _is(problem, need))
+    data = problem.view.data
+    if has(listed_gram, type(data)) and type(problem.regularizer) is type(metric(data)):
+        met.add("euclidean")
     lacking = sorted(solver.needs - met)
     if lacking:
         culprits = dict.fromkeys(_FLAGS, "the surrogate")
         culprits["euclidean"] = f"the regularizer {type(problem.regularizer).__name__}"
-        culprit = culprits.get(lacking[0]) or name_of(problem.view.data)
+        culprit = culprits.get(lacking[0]) or name_of(data)
         fitting = [name for name, kind in _solvers() if kind.needs <= met]
         raise _refusal(solver, lacking[0], culprit, fitting)
 

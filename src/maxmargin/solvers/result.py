@@ -53,7 +53,8 @@ class Result:
         Which objective primal, dual and gap belong to. "integral": losses are maxima over the
         outputs themselves. "relaxed": they are maxima over the outputs of a relaxation, which are
         more. "reduced": only a part of the data has losses, and the rest are constraints
-        (`RankingSVM(two_stage=True)`).
+        (`RankingSVM(two_stage=True)`). "shared": the norm is the shared Frobenius norm, whose
+        weights of nodes are learnt too (``alpha="shared"`` of a hierarchy).
     is_convex : bool
         Whether the surrogate is convex in w. If not there is no dual, and no certificate.
     n_iter, n_oracle_calls, seconds : passes over the data, calls of the oracle, wall-clock time

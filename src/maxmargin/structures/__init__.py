@@ -6,6 +6,8 @@ parts.py has the joint features, and a second file the profile.
 
 from __future__ import annotations
 
+from maxmargin.structures import weighted as _weighted  # noqa: F401
+
 # These register implementations.
 from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
 from maxmargin.structures.chain import parts as _chain_parts  # noqa: F401
@@ -20,11 +22,24 @@ from maxmargin.structures.graph import oracles as _graph_oracles  # noqa: F401
 from maxmargin.structures.graph import parts as _graph_parts  # noqa: F401
 from maxmargin.structures.graph import points as _graph_points  # noqa: F401
 from maxmargin.structures.graph import potentials as _graph_potentials  # noqa: F401
+from maxmargin.structures.graph import zero_one as _graph_zero_one  # noqa: F401
 from maxmargin.structures.graph.build import StackedGraphs, stacked_graphs
 from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, RelaxedGraphs
 from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
+from maxmargin.structures.hierarchy import cut as _cut  # noqa: F401
+from maxmargin.structures.hierarchy import norm as _norm  # noqa: F401
+from maxmargin.structures.hierarchy import path_kbest as _path_kbest  # noqa: F401
+from maxmargin.structures.hierarchy import tree as _tree_sets  # noqa: F401
+from maxmargin.structures.hierarchy import tree_profile as _tree_profile  # noqa: F401
+from maxmargin.structures.hierarchy.build import node_sets_data
+from maxmargin.structures.hierarchy.data import CutSets, HierarchyPaths, TreeSets
+from maxmargin.structures.hierarchy.edge_field import edge_field_data, node_indicators
+from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
+from maxmargin.structures.hierarchy.path_field import PathFields
+from maxmargin.structures.hierarchy.paths import paths_data
+from maxmargin.structures.hierarchy.program import PathSetsByProgram, RelaxedPathSets
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
@@ -56,6 +71,12 @@ STRUCTURES: dict[str, type] = {
     "graph_forest": ForestGraphs,
     "graph": GeneralGraphs,
     "graph_relaxed": RelaxedGraphs,
+    "graph_paths": PathFields,
+    "hierarchy": HierarchyPaths,
+    "hierarchy_tree": TreeSets,
+    "hierarchy_cut": CutSets,
+    "hierarchy_program": PathSetsByProgram,
+    "hierarchy_relaxed_program": RelaxedPathSets,
     "multilabel": IndependentLabels,
     "multilabel_tree": TreeLabels,
     "multilabel_listed": ListedLabels,
@@ -72,29 +93,40 @@ __all__ = [
     "ChainData",
     "ChainLayout",
     "CompiledStructure",
+    "CutSets",
     "ForestGraphs",
     "GeneralGraphs",
+    "HierarchyPaths",
     "IndependentLabels",
     "ListedLabels",
     "MulticlassData",
     "OwnCost",
     "PairwiseLabels",
+    "PathFields",
+    "PathSetsByProgram",
     "ProgramLabels",
     "RankingData",
     "RelaxedGraphs",
     "RelaxedLabels",
+    "RelaxedPathSets",
     "RelaxedProgramLabels",
     "StackedGraphs",
     "Structure",
     "TreeLabels",
+    "TreeSets",
     "UserData",
     "chain_data",
     "chain_layout",
+    "edge_field_cost",
+    "edge_field_data",
     "forest_data",
     "general_data",
     "labels_data",
     "learnt_tree",
     "multiclass_data",
+    "node_indicators",
+    "node_sets_data",
+    "paths_data",
     "ranking_data",
     "relaxed_data",
     "stacked_graphs",

@@ -8,6 +8,7 @@ from maxmargin.surrogates.generalized import GeneralizedScaling
 from maxmargin.surrogates.log import LogLoss
 from maxmargin.surrogates.margin import MarginRescaling
 from maxmargin.surrogates.micro_f1 import MicroF1
+from maxmargin.surrogates.normalized import NormalizedMargin
 from maxmargin.surrogates.prob import ProbLoss
 from maxmargin.surrogates.slack import SlackRescaling
 
@@ -20,6 +21,7 @@ SURROGATES: dict[str, type] = {
     "log": LogLoss,
     "prob": ProbLoss,
     "micro_f1": MicroF1,
+    "normalized": NormalizedMargin,
 }
 
 # This import comes last, because `switch` reads the registry.
@@ -33,6 +35,7 @@ __all__ = [
     "LogLoss",
     "MarginRescaling",
     "MicroF1",
+    "NormalizedMargin",
     "ProbLoss",
     "SlackRescaling",
     "Surrogate",

@@ -30,8 +30,8 @@ class Surrogate(Protocol):
     searches rely on this. They look for the largest psi >= 0 (the true output has psi = 0), so
     nothing is required of psi where it is negative.
 
-    ``direct_tilt``, ``criteria`` and ``in_domain`` may be left out. They are then None, "cost" and
-    psi >= 0.
+    ``direct_tilt``, ``criteria``, ``is_increasing`` and ``in_domain`` may be left out. They are
+    then None, "cost", True and psi >= 0.
     """
 
     #: Whether psi is convex in h; only then there is a dual, and a certificate.
@@ -40,6 +40,9 @@ class Surrogate(Protocol):
     is_linear: bool
     #: Whether dpsi/dh is 1 wherever g > 0.
     has_unit_slope: bool
+    #: Whether psi does not fall in g wherever psi >= 0 and g >= 0. If it does, only searches that
+    #: look at every cost find its maximum.
+    is_increasing: bool
     #: t if psi = h + t g: one call of the oracle then finds the largest psi. None for other psi.
     direct_tilt: float | None
     #: What (h, g) are: "cost" (margin error, cost), or "micro_f1" (see `MicroF1`).

@@ -7,12 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import TrueParts, largest_costs, output_cost, switches
+from maxmargin.core.contract import TrueParts, largest_costs, output_cost, switches, true_parts
 from maxmargin.costs import PRICED, Cost, F1Cost, PartCost, SwitchCost, WholeCost
 from maxmargin.costs.ranking.base import RankingBase
-from maxmargin.structures import chain_data, chain_layout, labels_data, multiclass_data
+from maxmargin.inference.hierarchy.shape import hierarchy_shape
+from maxmargin.structures import (
+    StackedGraphs,
+    chain_data,
+    chain_layout,
+    forest_data,
+    labels_data,
+    multiclass_data,
+    node_sets_data,
+    paths_data,
+    stacked_graphs,
+)
+from maxmargin.structures.hierarchy.sets import write_difference
 from maxmargin.testing._require import require, require_parameters
-from maxmargin.testing.enumerate import labellings
+from maxmargin.testing.enumerate import labellings, node_sets
 
 LENGTHS = np.array([1, 2, 3, 2])
 
@@ -60,7 +72,14 @@ def check_cost(
     known = np.asarray(classes)
     require_parameters(cost)
     rng = np.random.default_rng(seed)
-    checks = {"positions": _check_positions, "switches": _check_switches, "places": _check_places}
+    checks = {
+        "positions": _check_positions,
+        "vertices": _check_vertices,
+        "switches": _check_switches,
+        "places": _check_places,
+        "paths": _check_paths,
+        "nodes": _check_nodes,
+    }
     require(any(map(cost.prices, PRICED)), f"{name} prices nothing: it has no method of any kind.")
     for kind, check in checks.items():
         if cost.prices(kind):
@@ -124,6 +143,46 @@ def _check_positions(
         _check_largest(name, own, bounds[i], largest if len(known) > 1 else bounds[i])
 
 
+# -- graphs --------------------------------------------------------------------------------------
+
+
+def _graphs(sizes: Sequence[int], edges: Sequence[Any], truth: np.ndarray, n_labels: int) -> Any:
+    at = np.concatenate([[0], np.cumsum(sizes)])
+    edge_at = np.concatenate([[0], np.cumsum([len(own) for own in edges])])
+    pairs = np.array([pair for own in edges for pair in own], dtype=np.int64).reshape(-1, 2)
+    stack = StackedGraphs(np.zeros((len(truth), 1)), at, pairs, edge_at)
+    return forest_data(stacked_graphs(stack, truth, n_labels))
+
+
+def _check_vertices(
+    name: str, cost: Any, known: np.ndarray, expected: Any, rng: np.random.Generator
+) -> None:
+    sizes, edges = [1, 3, 2, 3], [[], [(0, 1), (1, 2)], [(1, 0)], [(2, 0)]]
+    at = np.concatenate([[0], np.cumsum(sizes)])
+    truth = rng.integers(len(known), size=at[-1]).astype(np.int32)
+    data = _graphs(sizes, edges, truth, len(known))
+    parts = true_parts(data)
+    tables = cost.tabulate_parts(parts, known)
+    bounds = largest_costs(tables, parts.lengths, parts.states)
+    for i, size in enumerate(sizes):
+        own = truth[at[i] : at[i + 1]]
+        alone = _graphs([size], [edges[i]], own, len(known))
+        own_tables = cost.tabulate_parts(true_parts(alone), known)
+        for y in labellings(size, len(known)):
+            what = f"{name} of {y.tolist()} at the edges {edges[i]} where {own.tolist()} is right"
+            price = output_cost(data, tables, i, y, 0)
+            _check_price(what, price, y, own)
+            require(
+                price <= bounds[i] * (1.0 + 1e-12),
+                f"{what} is {price:g}, above the {bounds[i]:g} of largest_costs.",
+            )
+            require(
+                output_cost(alone, own_tables, 0, y, 0) == price,
+                f"{what} is another among other examples; a cost must not depend on them.",
+            )
+            _check_found(name, cost, parts, known, i, y, price)
+
+
 # -- label sets ----------------------------------------------------------------------------------
 
 
@@ -172,6 +231,58 @@ def _check_places(
             np.isfinite(price) and price >= 0.0,
             f"{name}: a ranking must cost a number >= 0, got {price!r}.",
         )
+
+
+# -- hierarchies ---------------------------------------------------------------------------------
+
+
+def _check_paths(
+    name: str, cost: Any, known: np.ndarray, expected: Any, rng: np.random.Generator
+) -> None:
+    """Label k stands for node k + 1, below the root or the label before it."""
+    k = len(known)
+    shape = hierarchy_shape(k + 1, 1 + np.arange(k), rng.integers(1 + np.arange(k)))
+    truth = np.arange(4) % k
+    data = paths_data(np.zeros((4, 1)), truth, shape, 1 + np.arange(k), alpha=rng.random(k + 1))
+    parts = true_parts(data)
+    tables = cost.tabulate("paths", known, parts.sizes, parts.hierarchy)
+    _check_tables(name, tables, k, 4, (PartCost, WholeCost))
+    bounds = largest_costs(tables, parts.lengths, parts.states)
+    for i in range(4):
+        prices = []
+        for y in labellings(1, k):
+            prices.append(output_cost(data, tables, i, y, 0))
+            what = f"{name} of label {y[0]} where {truth[i]} is right"
+            _check_price(what, prices[-1], y, truth[i : i + 1])
+            _check_found(name, cost, parts, known, i, y, prices[-1])
+        _check_largest(name, truth[i : i + 1], bounds[i], max(prices) if k > 1 else bounds[i])
+
+
+def _check_nodes(
+    name: str, cost: Any, known: np.ndarray, expected: Any, rng: np.random.Generator
+) -> None:
+    """Every node but the first is below one before it."""
+    m = len(known)
+    shape = hierarchy_shape(m, np.arange(1, m), rng.integers(np.arange(1, m)))
+    sets = node_sets(shape, "closed")
+    truth = rng.choice(sets[sets.any(axis=1)], size=4)
+    data = node_sets_data(np.zeros((4, 1)), truth, shape, alpha=rng.random(m))
+    parts = true_parts(data)
+    tables = cost.tabulate("nodes", known, parts.sizes, parts.hierarchy)
+    _check_tables(name, tables, m, 4, (SwitchCost, F1Cost, WholeCost))
+    cells = np.zeros(m + 1, dtype=np.int32)
+    bounds = largest_costs(tables, parts.lengths, parts.states)
+    for i, own in enumerate(truth):
+        for y in sets:
+            write_difference(data, i, y, cells, 0)
+            price = output_cost(data, tables, i, cells, 0)
+            _check_price(f"{name} of {y.tolist()} where {own.tolist()} is right", price, y, own)
+            _check_found(name, cost, parts, known, i, y, price)
+            require(
+                price <= bounds[i] * (1.0 + 1e-12),
+                f"{name}: largest_costs says {bounds[i]:g} where {own.tolist()} is right, but "
+                f"{y.tolist()} costs {price:g}.",
+            )
 
 
 # -- all kinds -----------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from maxmargin.inference.hierarchy.shape import HierarchyShape, ancestors
+
 MAX_OUTPUTS = 1_000_000
 
 
@@ -100,6 +102,34 @@ def classes(scores: npt.ArrayLike) -> Enumeration:
     """
     checked = np.asarray(scores, dtype=np.float64)
     return Enumeration(labellings(1, len(checked)), checked, len(checked))
+
+
+def node_sets(shape: HierarchyShape, space: str) -> npt.NDArray[np.int32]:
+    """Return all outputs of a hierarchy as rows of M zeros and ones, node 0 changing fastest.
+
+    ``space`` is "leaf", "path", "paths" or "closed", as `maxmargin.inference.hierarchy` has them.
+
+    Examples
+    --------
+    >>> from maxmargin.inference.hierarchy.shape import hierarchy_shape
+    >>> from maxmargin.testing import enumerate
+    >>> enumerate.node_sets(hierarchy_shape(3, [1, 2], [0, 0]), "paths").tolist()
+    [[1, 1, 0], [1, 0, 1], [1, 1, 1]]
+    """
+    n_nodes = len(shape.parent_at) - 1
+    is_leaf = np.diff(shape.child_at) == 0
+    if space in ("leaf", "path"):
+        ends = np.flatnonzero(is_leaf) if space == "leaf" else np.arange(n_nodes)
+        return np.array([ancestors(shape, [n]) for n in ends], dtype=np.int32)
+    sets = labellings(n_nodes, 2)
+    child = np.repeat(np.arange(n_nodes), np.diff(shape.parent_at))
+    allowed = (sets[:, child] <= sets[:, shape.parents]).all(axis=1)
+    if space == "paths":
+        allowed &= sets.any(axis=1)
+        for n in np.flatnonzero(~is_leaf):
+            below = shape.children[shape.child_at[n] : shape.child_at[n + 1]]
+            allowed &= sets[:, n] <= sets[:, below].any(axis=1)
+    return sets[allowed]
 
 
 def k_best(

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from maxmargin.core.compile import compiled
 from maxmargin.core.contract import (
+    add_columns,
     add_combination,
     add_outer,
     add_row,
@@ -103,6 +104,13 @@ def _check_sums(features: Any, x: np.ndarray, call: Any, rng: np.random.Generato
         expected[:d] += -2.0 * np.outer(x[row], mass)
         call(add_outer)(features, row, mass, -2.0, W)
         _compare("add_outer", W, expected)
+        cells, weights = np.array([7, -3, 0], dtype=np.int32), rng.normal(size=3)
+        expected[:d, [2, 0]] += 0.5 * np.outer(x[row], [-weights[2], weights[0]])
+        if (type(features),) in add_columns.implementations:  # type: ignore[attr-defined]
+            call(add_columns)(features, row, cells, 1, 2, 0.5, weights, W)
+        else:
+            add_columns(features, row, cells, 1, 2, 0.5, weights, W)
+        _compare("add_columns", W, expected)
         cleared = np.zeros((d + 1, 3))
         call(add_row)(features, row, 2, 1.0, cleared)
         call(clear_row)(features, row, 2, cleared)

@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.contract import (
+    ListedGram,
     add_few,
     add_listed,
     few_scores,
+    inner,
     list_values,
+    listed_gram,
     listed_norms,
+    metric,
     n_listed,
     n_weights,
     potentials,
     truths,
     workspace,
 )
+from maxmargin.solvers.listed.sdca_gram import product_of
 from maxmargin.testing._require import require
 
 
@@ -45,8 +50,10 @@ def check_listed(
     truth = int(truths(data)[i])
     slack = tolerance * (1.0 + np.abs(phi).max(initial=0.0)) ** 2
     _compare("add_listed", "add_difference", i, phi[truth] - phi, differences, slack)
-    norms = float(listed_norms(data)[i]) * np.eye(n)
-    _compare("The inner products of add_listed's", "listed_norms", i, phi @ phi.T, norms, slack)
+    gram = listed_gram(data)
+    norms = float(listed_norms(data)[i]) * (np.eye(n) if gram is None else _table(gram))
+    products = np.array([inner(metric(data), phi, each) for each in phi])
+    _compare("The inner products of add_listed's", "listed_norms", i, products, norms, slack)
     mass = np.linspace(-1.0, 2.0, n)
     added = _features(data, i, mass, -2.5)
     _compare("add_listed with scale -2.5", "its parts", i, added, -2.5 * mass @ phi, n * slack)
@@ -75,6 +82,12 @@ def check_listed(
             f"list_values must give the true output of example {i} the value 0, not "
             f"{found[0, truth]}.",
         )
+
+
+def _table(gram: ListedGram) -> np.ndarray:
+    """Return the matrix of inner products, whichever way it is given."""
+    n = len(gram.table) or len(gram.at) - 1
+    return np.array([[product_of(gram, k, other) for other in range(n)] for k in range(n)])
 
 
 def _features(data: Any, i: int, mass: np.ndarray, scale: float = 1.0) -> np.ndarray:

@@ -11,30 +11,40 @@ import numpy as np
 from maxmargin.core.contract import output_size
 from maxmargin.structures import (
     ChainData,
+    CutSets,
     ForestGraphs,
     GeneralGraphs,
+    HierarchyPaths,
     IndependentLabels,
     ListedLabels,
     MulticlassData,
     PairwiseLabels,
+    PathFields,
+    PathSetsByProgram,
     ProgramLabels,
     RankingData,
     RelaxedGraphs,
     RelaxedLabels,
+    RelaxedPathSets,
     RelaxedProgramLabels,
     TreeLabels,
+    TreeSets,
     UserData,
 )
+from maxmargin.structures.graph.data import breaks_edge
 from maxmargin.structures.graph.points import write_labelling
+from maxmargin.structures.hierarchy.data import is_allowed
+from maxmargin.structures.hierarchy.program import write_point as write_node_point
+from maxmargin.structures.hierarchy.sets import write_difference
 from maxmargin.structures.labels.relaxed import write_point
 from maxmargin.structures.user.boxes import Box
-from maxmargin.testing.enumerate import labellings
+from maxmargin.testing.enumerate import labellings, node_sets
 
 #: Where the outputs come from: example number -> outputs, or one sequence of outputs per example.
 OutputSource = Callable[[int], Sequence[Any]] | Sequence[Sequence[Any]]
 
 
-def _of_multiclass(data: MulticlassData, i: int) -> np.ndarray:
+def _of_multiclass(data: MulticlassData | HierarchyPaths, i: int) -> np.ndarray:
     return labellings(1, data.n_labels)
 
 
@@ -58,6 +68,8 @@ def _of_graphs(data: Any, i: int) -> np.ndarray:
     rows = labellings(last - first, graphs.layout.n_labels)
     if len(graphs.barrier):
         rows = rows[graphs.barrier[np.arange(first, last), rows].sum(axis=1) == 0.0]
+    if len(graphs.edge_barrier):
+        rows = rows[[not breaks_edge(graphs, i, row) for row in rows]]
     return rows
 
 
@@ -67,6 +79,23 @@ def _of_relaxed_graphs(data: RelaxedGraphs, i: int) -> np.ndarray:
     cells = np.zeros((len(rows), int(output_size(data, i))))
     for own, row in zip(cells, rows, strict=True):
         write_labelling(data, i, row, own, 0)
+    return cells
+
+
+def _of_node_sets(data: TreeSets | CutSets | PathSetsByProgram, i: int) -> np.ndarray:
+    sets = [y for y in labellings(data.n_nodes, 2) if is_allowed(data, y)]
+    cells = np.zeros((len(sets), int(output_size(data, i))), dtype=np.int32)
+    for own, y in zip(cells, sets, strict=True):
+        write_difference(data, i, y, own, 0)
+    return cells
+
+
+def _of_relaxed_paths(data: RelaxedPathSets, i: int) -> np.ndarray:
+    """List the sets only: where the relaxation is tight no other output is better than all."""
+    sets = node_sets(data.shape, "paths")
+    cells = np.zeros((len(sets), int(output_size(data, i))))
+    for own, y in zip(cells, sets, strict=True):
+        write_node_point(data, i, y.astype(np.float64), own, 0)
     return cells
 
 
@@ -139,7 +168,13 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     ChainData: _of_chain,
     ForestGraphs: _of_graphs,
     GeneralGraphs: _of_graphs,
+    PathFields: _of_graphs,
     RelaxedGraphs: _of_relaxed_graphs,
+    HierarchyPaths: _of_multiclass,
+    TreeSets: _of_node_sets,
+    CutSets: _of_node_sets,
+    PathSetsByProgram: _of_node_sets,
+    RelaxedPathSets: _of_relaxed_paths,
     IndependentLabels: _of_labels,
     TreeLabels: _of_labels,
     ListedLabels: _of_labels,

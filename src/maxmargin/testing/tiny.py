@@ -8,28 +8,34 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.contract import has, maximize
+from maxmargin.core.contract import has, maximize, true_parts
 from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     COSTS,
     Cost,
     tabulate,
 )
+from maxmargin.features import RepeatedRows
+from maxmargin.inference.hierarchy.shape import hierarchy_shape
 from maxmargin.structures import (
     OwnCost,
     StackedGraphs,
     UserData,
     chain_data,
     chain_layout,
+    edge_field_data,
     forest_data,
     general_data,
     labels_data,
     multiclass_data,
+    node_sets_data,
+    paths_data,
     ranking_data,
     relaxed_data,
     stacked_graphs,
 )
 from maxmargin.surrogates import SURROGATES
+from maxmargin.testing.enumerate import node_sets
 from maxmargin.training.settings import resolve_search
 from maxmargin.training.task import Task
 
@@ -87,6 +93,7 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "dense": np.asarray,
     "csr": sp.csr_matrix,
     "float32": np.float32,
+    "repeated": lambda X: RepeatedRows(X[::-1], np.arange(len(X))[::-1]),
 }
 
 
@@ -131,6 +138,37 @@ def _tiny_graphs(make: Callable[[Any], Any], edges: Any) -> Callable[..., TinyDa
     return of
 
 
+def _tiny_paths(kind: str, rng: np.random.Generator) -> TinyData:
+    """Return labels at two children of one root, and at another root."""
+    shape = hierarchy_shape(4, child=[2, 3], parent=[0, 0])
+    labels = rng.permutation(np.arange(6) % N_LABELS)
+    return TinyData(paths_data(_features(6, kind, rng), labels, shape, [3, 1, 2]), np.ones(6, int))
+
+
+def _tiny_sets(
+    space: str, child: Any, parent: Any, relaxed: bool = True
+) -> Callable[..., TinyData]:
+    """Return a maker of sets of nodes, none of them empty."""
+    shape = hierarchy_shape(1 + max(child), child, parent)
+
+    def make(kind: str, rng: np.random.Generator) -> TinyData:
+        listed = node_sets(shape, space)
+        sets = rng.choice(listed[listed.any(axis=1)], size=4)
+        X = _features(4, kind, rng)
+        data = node_sets_data(X, sets, shape, space=space, relaxed=relaxed)
+        return TinyData(data, np.full(4, sets.shape[1]))
+
+    return make
+
+
+def _tiny_field(kind: str, rng: np.random.Generator) -> TinyData:
+    """Return sets of the nodes of a path, and of a root beside it."""
+    shape = hierarchy_shape(4, child=[1, 2], parent=[0, 1])
+    sets = rng.choice(node_sets(shape, "closed"), size=4)
+    data = edge_field_data(shape, _features(4, kind, rng), sets, paths=True)
+    return TinyData(data, np.full(4, 5))
+
+
 def _tiny_labels(inference: str, edges: Any = ()) -> Callable[..., TinyData]:
     """Return a maker of label sets: no set empty, as F1 asks, and one label not known."""
 
@@ -165,6 +203,13 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "graph": _tiny_graphs(general_data, [[], [(0, 1), (2, 1), (0, 2)], [(1, 0)], [(2, 0)]]),
     # Without cycles the relaxation is exact.
     "graph_relaxed": _tiny_graphs(relaxed_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
+    "graph_paths": _tiny_field,
+    "hierarchy": _tiny_paths,
+    "hierarchy_tree": _tiny_sets("paths", child=[1, 2], parent=[0, 0]),
+    "hierarchy_cut": _tiny_sets("closed", child=[2, 2], parent=[0, 1]),
+    # The edge from node 2 to node 0 adds nothing to a tree, where the relaxation is exact.
+    "hierarchy_program": _tiny_sets("paths", [1, 2, 2, 3], [0, 0, 1, 0], relaxed=False),
+    "hierarchy_relaxed_program": _tiny_sets("paths", [1, 2, 2, 3], [0, 0, 1, 0]),
     "multilabel": _tiny_labels("independent"),
     "multilabel_tree": _tiny_labels("tree", [(0, 1), (1, 2)]),
     "multilabel_listed": _tiny_labels("listed", [(0, 1), (0, 2), (1, 2)]),
@@ -220,7 +265,9 @@ def tiny_tables(tiny: TinyData, cost: str) -> Any:
     """Return a registered cost as these examples take it."""
     if isinstance(tiny.data, UserData):
         return OwnCost()
-    return tabulate(tiny_cost(cost), tiny.data, np.arange(N_LABELS))
+    parts = true_parts(tiny.data)
+    n_names = int(parts.lengths[0]) if parts.kind == "nodes" else N_LABELS
+    return tabulate(tiny_cost(cost), tiny.data, np.arange(n_names))
 
 
 def tiny_problem(

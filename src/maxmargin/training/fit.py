@@ -18,6 +18,7 @@ from maxmargin.training.progress import ProgressLine
 from maxmargin.training.scoring import eval_measure
 from maxmargin.training.settings import check_callbacks, check_patience, check_settings, generator
 from maxmargin.training.warm import Memory, Start, recall
+from maxmargin.training.weighing import weigh
 
 
 def fit(
@@ -34,7 +35,7 @@ def fit(
         check_patience(patience, eval_set)
         check_callbacks(callbacks)
         watch = Watch(Request.held_out(estimator.beside, eval_set), patience)
-        task = estimator._encode(request, reset=True)
+        task, units = weigh(estimator, estimator._encode(request, reset=True))
         settings, task = settle(estimator, settings, task)
         lam = lam_from_C(float(estimator.C), task.n_examples)
         problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
@@ -45,6 +46,7 @@ def fit(
             start = Start.of(estimator, problem, settings.solver)
             if snapshot is None:
                 state, w = recall(estimator._memory, start, problem)
+                w = units.solved(w)
         rng = generator(estimator.random_state)
         result, state = run(
             problem,
@@ -55,12 +57,13 @@ def fit(
             time_budget=estimator.time_budget,
             state=state,
             w=w,
-            callbacks=bound(callbacks, estimator, problem, watch),
-            validate=measure.score,
+            callbacks=units.callbacks(bound(callbacks, estimator, problem, watch)),
+            validate=units.score(measure.score),
             measure=measure.name,
             patience=patience,
             snapshot=snapshot,
         )
+        result = units.result(result)
         estimator._memory = estimator._online = None
         if start is not None:
             estimator._memory = Memory(start, state, result.w)

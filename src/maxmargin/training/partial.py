@@ -17,6 +17,7 @@ from maxmargin.solvers import SOLVERS, Record, Result, Solver, State
 from maxmargin.solvers.contract import check_finite
 from maxmargin.training.automatic import settle
 from maxmargin.training.settings import check_settings, generator, resolve_solver
+from maxmargin.training.weighing import Units, weigh
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,7 +102,7 @@ def partial_fit(
     lam = batch_lam(estimator, settings.solver, lam, n_total)
     is_first = not hasattr(estimator, "result_")
     check_classes(estimator, classes, is_first)
-    task = estimator._encode(request, reset=is_first, classes=classes)
+    task, units = weigh(estimator, estimator._encode(request, reset=is_first, classes=classes))
     settings, task = settle(estimator, settings, task)
     problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
     if estimator._online is None or estimator._online.solver != settings.solver:
@@ -109,7 +110,7 @@ def partial_fit(
         rng = generator(estimator.random_state)
         estimator._online = OnlineRun(settings.solver, rng, result=known)
     estimator._memory = None
-    return estimator._adopt(estimator._online.advance(problem))
+    return estimator._adopt(estimator._online.advance(problem, units))
 
 
 class OnlineRun:
@@ -131,18 +132,19 @@ class OnlineRun:
         #: Calls of partial_fit so far.
         self.n_batches = 0
 
-    def advance(self, problem: Problem) -> Result:
+    def advance(self, problem: Problem, units: Units) -> Result:
         """Make one pass over a batch; its record follows those of the earlier ones."""
         before, nan = self.result, float("nan")
         started = time.perf_counter()
         if self.state is None:
-            self.state = self.solver.start(problem, None if before is None else before.w)
+            known = None if before is None else units.solved(before.w)
+            self.state = self.solver.start(problem, known)
         elif problem.lam != self.lam:
             self.solver.adapt(problem, self.state, self.lam)
         self.lam = problem.lam
         self.n_batches += 1
         self.solver.advance(problem, self.state, self.rng)
-        w = self.solver.iterates(problem, self.state)[0][0].copy()
+        w = units.seen(self.solver.iterates(problem, self.state)[0][0].copy())
         n_calls, seconds = problem.n_oracle_calls, time.perf_counter() - started
         history: list[Record] = []
         if before is not None:

@@ -23,6 +23,7 @@ from maxmargin.training.checkpoint import NOBODY
 from maxmargin.training.fit import bound
 from maxmargin.training.scoring import check_scoring_known, measure_for
 from maxmargin.training.settings import check_C, check_callbacks, check_settings, generator
+from maxmargin.training.weighing import weigh
 
 
 @dataclass
@@ -153,7 +154,8 @@ def fit_along(estimator: Any, request: Request, Cs: np.ndarray, callbacks: Any) 
     """
     worker = clone(estimator)
     settings = check_settings(worker)
-    settings, task = settle(worker, settings, worker._encode(request, reset=True))
+    task, units = weigh(worker, worker._encode(request, reset=True))
+    settings, task = settle(worker, settings, task)
     rng = generator(worker.random_state)
     fitted = []
     problem, state = None, cast(State, None)
@@ -173,8 +175,9 @@ def fit_along(estimator: Any, request: Request, Cs: np.ndarray, callbacks: Any) 
             max_iter=worker.max_iter,
             time_budget=worker.time_budget,
             state=state,
-            callbacks=bound(callbacks, worker, problem, NOBODY),
+            callbacks=units.callbacks(bound(callbacks, worker, problem, NOBODY)),
         )
+        result = units.result(result)
         fitted.append(copy.copy(worker)._adopt(result))
         if _is_interrupted(fitted):
             break

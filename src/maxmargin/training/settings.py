@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 
 from maxmargin.costs import COSTS, Cost, check_priced, fitting_costs
 from maxmargin.inputs.checks import check_number, unknown
+from maxmargin.regularizers import REGULARIZERS, Regularizer
 from maxmargin.search import SEARCHES, Search
 from maxmargin.solvers import SOLVERS, Solver
 from maxmargin.solvers.needs import check_fit_together
@@ -72,6 +73,24 @@ def resolve_cost(value: Any, kind: str, hint: str | None = None) -> Cost:
 def resolve_surrogate(value: Any) -> Surrogate:
     """Return the surrogate that a parameter stands for."""
     return resolve("surrogate", value, SURROGATES, "compiled")
+
+
+def resolve_regularizer(value: Any) -> Regularizer:
+    """Return the regulariser that a parameter stands for.
+
+    Examples
+    --------
+    >>> resolve_regularizer("euclidean")
+    Euclidean()
+    >>> resolve_regularizer("diagonal")
+    Traceback (most recent call last):
+    ValueError: regularizer='diagonal' has no weights: pass maxmargin.regularizers.Diagonal(alpha).
+    """
+    if isinstance(value, str) and value == "diagonal":
+        raise ValueError(
+            "regularizer='diagonal' has no weights: pass maxmargin.regularizers.Diagonal(alpha)."
+        )
+    return resolve("regularizer", value, REGULARIZERS, "of")
 
 
 def resolve_search(value: Any) -> Search | str:
@@ -173,6 +192,7 @@ def check_settings(estimator: Any) -> Settings:
         resolve_surrogate(estimator.surrogate),
         resolve_solver(estimator._named_solver()),
     )
+    resolve_regularizer(estimator.regularizer)
     search = resolve_search(estimator.search)
     check_fit_together(solver, surrogate)
     check_slack_known(search, solver)

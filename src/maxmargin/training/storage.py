@@ -16,6 +16,7 @@ from maxmargin.costs import COSTS
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.stored import Arrays, Fields, check_options, read_result
 from maxmargin.persistence import read_estimator, restore_rng, rng_state, save_estimator
+from maxmargin.regularizers import REGULARIZERS
 from maxmargin.search import SEARCHES
 from maxmargin.solvers import SOLVERS
 from maxmargin.surrogates import SURROGATES
@@ -26,6 +27,7 @@ from maxmargin.training.settings import check_settings
 REGISTRIES: dict[str, dict[str, Any]] = {
     "cost": COSTS,
     "surrogate": SURROGATES,
+    "regularizer": REGULARIZERS,
     "search": SEARCHES,
     "solver": SOLVERS,
 }
@@ -34,9 +36,9 @@ REGISTRIES: dict[str, dict[str, Any]] = {
 def param_to_state(name: str, value: Any) -> Any:
     """Return a parameter as a model file can hold it.
 
-    Costs, surrogates, searches and solvers are held by registered name and parameters. A callable
-    `scoring` is code, which a model file never holds: only its name is kept, by which checkpoints
-    are told apart.
+    Costs, surrogates, regularisers, searches and solvers are held by registered name and
+    parameters. A callable `scoring` is code, which a model file never holds: only its name is
+    kept, by which checkpoints are told apart.
     """
     if name == "scoring" and callable(value):
         return {"callable": scoring_name(value)}

@@ -50,8 +50,22 @@ def test_from_training_to_evaluation(folder, capsys):
     assert json.loads(out)["node_accuracy"] >= 0.5
     out, _ = call(capsys, "evaluate", "a.mm", "test.npz")
     assert "mean recall" in out
+    exact, _ = call(capsys, "predict", "a.mm", "test.npz", "--method", "auto")
+    rounded, _ = call(capsys, "predict", "a.mm", "test.npz", "--rounding", "conditional")
+    assert exact.split() == rounded.split()
+    out, _ = call(capsys, "evaluate", "a.mm", "test.npz", "--rounding", "max", "--json")
+    assert json.loads(out)["node_accuracy"] >= 0.5
+    _, err = call(capsys, "predict", "a.mm", "test.npz", "--rounding", "odd", code=2)
+    assert "rounding='odd' is not known" in err
     out, _ = call(capsys, "inspect", "a.mm")
     assert "Edges, constant part" in out
+
+
+def test_other_models_have_no_rounding(folder, capsys):
+    call(capsys, "train", "multiclass", "rows.npz", "-m", "rows.mm", "--seed", "0")
+    for command in ("predict", "evaluate"):
+        _, err = call(capsys, command, "rows.mm", "rows.npz", "--rounding", "max", code=2)
+        assert "--rounding is for graphs, and rows.mm holds none" in err
 
 
 def test_what_holds_no_graphs_is_refused(folder, capsys):

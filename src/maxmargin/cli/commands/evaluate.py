@@ -28,7 +28,7 @@ def evaluate(
     batch.labelled()
     kind.check_evaluation(reader, batch, own)
     with compiling_shown():
-        guess = loaded.predict(batch)
+        guess = loaded.predict(batch, kind.prediction(own))
     found = kind.measure(loaded, batch, guess, own)
     if as_json:
         console.result_json({"command": "evaluate", "model": model, "file": file, **found})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from maxmargin.cli import console, options
-from maxmargin.cli.kinds import told
+from maxmargin.cli.kinds import refuse_foreign, told
 from maxmargin.cli.models import load_model
 from maxmargin.cli.options import check_target
 from maxmargin.core.news import compiling_shown
@@ -24,6 +24,7 @@ def predict(
     format: options.Format = None,
     n_jobs: options.Jobs = None,
     as_json: options.Json = False,
+    **own: Any,
 ) -> None:
     """Label the samples of a file.
 
@@ -33,10 +34,12 @@ def predict(
     """
     check_target("--output", output, model, file, takes_pipes=True)
     loaded = load_model(model)
+    kind = loaded.kind
     loaded.estimator.n_jobs = n_jobs
+    refuse_foreign("predict", kind, own, model=model, file=file)
     reader, batch = loaded.read(file, format)
     with compiling_shown():
-        guess = loaded.kind.as_written(loaded.predict(batch), loaded.estimator)
+        guess = kind.as_written(loaded.predict(batch, kind.prediction(own)), loaded.estimator)
     if output is not None:
         reader.write(output, batch, guess)
     if as_json:

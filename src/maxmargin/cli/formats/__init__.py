@@ -7,6 +7,7 @@ from typing import Any
 
 from maxmargin.cli.formats.arff import ArffReader
 from maxmargin.cli.formats.base import Batch, Reader
+from maxmargin.cli.formats.clus import ClusReader
 from maxmargin.cli.formats.conll import ConllReader
 from maxmargin.cli.formats.npz import NpzReader
 from maxmargin.cli.formats.svmlight import SvmlightReader
@@ -15,6 +16,7 @@ __all__ = [
     "READERS",
     "ArffReader",
     "Batch",
+    "ClusReader",
     "ConllReader",
     "NpzReader",
     "Reader",
@@ -24,7 +26,8 @@ __all__ = [
 
 #: A new format is a line here.
 READERS: dict[str, type[Reader]] = {
-    reader.format: reader for reader in (ConllReader, SvmlightReader, NpzReader, ArffReader)
+    reader.format: reader
+    for reader in (ConllReader, SvmlightReader, NpzReader, ArffReader, ClusReader)
 }
 
 

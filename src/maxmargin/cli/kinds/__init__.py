@@ -9,6 +9,7 @@ from typing import Any
 from maxmargin.cli.kinds.base import Kind
 from maxmargin.cli.kinds.chain import Chain
 from maxmargin.cli.kinds.graph import Graph
+from maxmargin.cli.kinds.hierarchy import Hierarchy
 from maxmargin.cli.kinds.multiclass import Multiclass
 from maxmargin.cli.kinds.multilabel import Multilabel
 from maxmargin.cli.kinds.ranking import Ranking
@@ -29,6 +30,7 @@ __all__ = [
 KINDS: dict[str, Kind] = {
     "chain": Chain(),
     "graph": Graph(),
+    "hierarchy": Hierarchy(),
     "multiclass": Multiclass(),
     "multilabel": Multilabel(),
     "ranking": Ranking(),

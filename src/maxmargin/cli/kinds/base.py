@@ -178,6 +178,10 @@ class Kind(ABC):
 
     # -- predictions -------------------------------------------------------------------------------
 
+    def prediction(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what options ask of the estimator's `predict`, by the names of its arguments."""
+        return {}
+
     def as_written(self, guess: Any, estimator: Any) -> Any:
         """Return predictions as they are written to a file, one entry per sample."""
         return guess

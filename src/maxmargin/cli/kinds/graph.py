@@ -40,6 +40,25 @@ _GRAPHS = OwnOptions(
     refusal="is not for {estimator}, which has no such parameter",
 )
 
+_SOLVING = OwnOptions(
+    {
+        "method": Annotated[
+            str | None,
+            typer.Option(
+                help="How graphs are solved: auto, junction, ilp, srmp, ...; else as in training."
+            ),
+        ],
+        "rounding": Annotated[
+            str | None,
+            typer.Option(
+                help="Round a relaxation of graphs: max, conditional, complete, interval or "
+                "kleinberg_tardos; else they are searched."
+            ),
+        ],
+    },
+    refusal="is for graphs, and {model} holds none",
+)
+
 
 class Graph(Kind):
     """Graphs, each with one label per node."""
@@ -48,7 +67,7 @@ class Graph(Kind):
     estimator = "GraphSVM"
     about = "a label for each node of a graph"
     is_sequence = True
-    options = {"train": (_GRAPHS,)}
+    options = {"train": (_GRAPHS,), "predict": (_SOLVING,), "evaluate": (_SOLVING,)}
     parameters = {"pairs": "pairs", "training": "training"}
     readers = {"npz": NpzReader(graphs=True)}
     blocks = ("intercept_", "edge_coef_", "edge_intercept_")
@@ -66,6 +85,10 @@ class Graph(Kind):
         n_nodes = sum(len(graph[0]) for graph in batch.X)
         n_edges = sum(len(graph[1]) for graph in batch.X)
         return f"{batch.n_samples} graphs of {n_nodes} nodes and {n_edges} edges in all"
+
+    def prediction(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the method of inference, or the rounding, that was asked for."""
+        return {name: own[name] for name in _SOLVING.options if own.get(name) is not None}
 
     def measure(
         self, model: Model, batch: Batch, guess: Any, own: Mapping[str, Any] = NOTHING

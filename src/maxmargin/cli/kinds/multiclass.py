@@ -24,7 +24,7 @@ MISSING = OwnOptions(
         "missing": Annotated[
             str | None,
             typer.Option(
-                help="What is done about missing values (NaN) of classes and rankings: indicator "
+                help="What is done about missing values (NaN) of single rows: indicator "
                 "(the mean, and a column that says where), mean, zero or error; else indicator.",
                 rich_help_panel=LEARNING,
             ),

@@ -17,6 +17,7 @@ from maxmargin.core.contract.cost import (
     steepest_slope,
 )
 from maxmargin.core.contract.features import (
+    add_columns,
     add_combination,
     add_outer,
     add_row,
@@ -30,10 +31,12 @@ from maxmargin.core.contract.features import (
     squared_norms,
 )
 from maxmargin.core.contract.listed import (
+    ListedGram,
     add_few,
     add_listed,
     few_scores,
     list_values,
+    listed_gram,
     listed_norms,
     n_listed,
 )
@@ -52,6 +55,8 @@ from maxmargin.core.contract.oracles import (
     profile_up_to,
 )
 from maxmargin.core.contract.priced import (
+    Links,
+    PricedHierarchy,
     TrueParts,
     found_costs,
     largest_costs,
@@ -60,8 +65,10 @@ from maxmargin.core.contract.priced import (
 )
 from maxmargin.core.contract.product import product
 from maxmargin.core.contract.regularizer import (
+    ColumnWeights,
     Identity,
     inner,
+    metric,
     times_metric,
 )
 from maxmargin.core.contract.search import (
@@ -102,6 +109,7 @@ from maxmargin.core.contract.surrogate import (
     psi,
     tilt,
 )
+from maxmargin.core.contract.weighted import row_factors, scaled_columns, weigh_columns
 from maxmargin.core.dispatch import (
     belongs,
     generic,
@@ -113,11 +121,16 @@ from maxmargin.core.dispatch import (
 )
 
 __all__ = [
+    "ColumnWeights",
     "CostOfPlaces",
     "CostOfPositions",
     "CostOfSwitches",
     "Identity",
+    "Links",
+    "ListedGram",
+    "PricedHierarchy",
     "TrueParts",
+    "add_columns",
     "add_combination",
     "add_difference",
     "add_few",
@@ -153,12 +166,14 @@ __all__ = [
     "k_best_room",
     "largest_costs",
     "list_values",
+    "listed_gram",
     "listed_norms",
     "margin_error",
     "maximize",
     "maximize_bounded",
     "maximize_within",
     "memory",
+    "metric",
     "mix",
     "n_listed",
     "n_weights",
@@ -180,8 +195,10 @@ __all__ = [
     "profile_room",
     "profile_up_to",
     "psi",
+    "row_factors",
     "row_product",
     "row_sizes",
+    "scaled_columns",
     "score_few",
     "score_lengths",
     "score_rows",
@@ -198,5 +215,6 @@ __all__ = [
     "true_parts",
     "truth_sizes",
     "truths",
+    "weigh_columns",
     "workspace",
 ]

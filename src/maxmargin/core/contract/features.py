@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maxmargin.core.dispatch import generic
+from maxmargin.core.dispatch import generic, generic_with_default
 
 
 @generic
@@ -23,6 +23,21 @@ def add_row(features, row, label, scale, W):
 @generic
 def add_outer(features, row, mass, scale, W):
     """W[f, k] += scale * x_row[f] * mass[k] for every feature f and label k."""
+
+
+@generic_with_default
+def add_columns(features, row, cells, at, n_cells, scale, weights, W):
+    """W[f, c] += scale * weights[c] * x_row[f] for every feature f and every column c listed.
+
+    The columns are listed in cells[at : at + n_cells], all different; a cell -1 - c stands for
+    column c with the opposite sign. The default adds one column after the other; where many are
+    listed it is faster to go through W row by row.
+    """
+    for place in range(at, at + n_cells):
+        cell = cells[place]
+        column = cell if cell >= 0 else -1 - cell
+        signed = scale if cell >= 0 else -scale
+        add_row(features, row, column, signed * weights[column], W)
 
 
 @generic

@@ -14,27 +14,79 @@ from maxmargin.core.contract.structure import output_sizes, truths
 from maxmargin.core.dispatch import generic, generic_with_default
 
 
+class Links(NamedTuple):
+    """Which parts of the examples are joined: the edges and hyperedges of graphs.
+
+    Link f joins the parts members[member_at[f] : member_at[f + 1]], in this order. Parts are
+    counted through all examples. All parts of all links are known.
+    """
+
+    is_known: Any  # (n_parts,) bool
+    part_at: Any  # (n_examples + 1,) int64: where the parts of each example begin
+    link_at: Any  # (n_examples + 1,) int64: where the links of each example begin
+    member_at: Any  # (n_links + 1,) int64
+    members: Any  # (sum of their numbers,) int64
+
+    def among(self, is_known: np.ndarray) -> Links:
+        """Return the links whose parts are all known; ``is_known`` has one flag per part."""
+        lacks = np.append(~is_known[self.members], False)
+        keep = ~np.logical_or.reduceat(lacks, self.member_at[:-1])
+        orders = np.diff(self.member_at)
+        return Links(
+            is_known,
+            self.part_at,
+            np.concatenate([[0], np.cumsum(keep)])[self.link_at],
+            np.concatenate([[0], np.cumsum(orders[keep])]),
+            self.members[np.repeat(keep, orders)],
+        )
+
+
+class PricedHierarchy(NamedTuple):
+    """What costs know of a hierarchy of M nodes; nodes are numbered parents first.
+
+    If an output is one of K labels, label k has the nodes nodes[node_at[k] : node_at[k + 1]], in
+    increasing order. If an output is a set of nodes, these two arrays are empty.
+    """
+
+    alpha: Any  # (M,) float64 >= 0: the weights of nodes in the norm
+    is_leaf: Any  # (M,) bool
+    node_at: Any  # (K + 1,) int64
+    nodes: Any  # int32
+
+
 class TrueParts(NamedTuple):
     """What costs look at in true outputs: parts, each in one of several states.
 
     ``kind`` says what the parts are: "positions" (of a sequence, each with one label; a class is
-    one position), "switches" (labels of a set, off 0 or on 1) or "places" (samples of a ranking,
-    irrelevant 0 or relevant 1).
+    one position), "vertices" (of a graph, each with one label), "switches" (labels of a set, off 0
+    or on 1), "places" (samples of a ranking, irrelevant 0 or relevant 1), "paths" (one label of a
+    hierarchy, as one position) or "nodes" (of a hierarchy, off 0 or on 1).
     """
 
     kind: str
     lengths: Any  # (n_examples,) int64: how many parts each example has
     states: Any  # (sum of lengths,) int: the true states, one example after the other; -1: unknown
+    links: Links | None = None  # which parts are joined, of vertices
+    hierarchy: PricedHierarchy | None = None  # of "paths" and "nodes"
 
     @property
     def sizes(self) -> np.ndarray:
         """How many parts of each example are known.
 
-        For switches and places an array of shape (n, 2): how many are in state 0 and in state 1.
+        For switches, places and nodes an array of shape (n, 2): how many are in state 0 and in
+        state 1.
         """
-        if self.kind == "positions":
+        if self.kind in ("positions", "vertices", "paths"):
             return _sums(self.lengths, self.states >= 0)
         return np.stack([_sums(self.lengths, self.states == state) for state in (0, 1)], axis=1)
+
+    @property
+    def beside(self) -> Links | PricedHierarchy | None:
+        """What some costs ask for besides: the hierarchy, or the links of known parts alone."""
+        if self.links is None:
+            return self.hierarchy
+        known = np.asarray(self.states) >= 0
+        return self.links if known.all() else self.links.among(known)
 
 
 def _sums(lengths: np.ndarray, flags: np.ndarray) -> np.ndarray:

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from maxmargin.core.dispatch import generic, implements
+import numpy as np
+
+from maxmargin.core.dispatch import generic, generic_with_default, implements
 
 
 @generic
@@ -37,10 +39,35 @@ def inner(regularizer: Any, u: Any, v: Any) -> Any:
     return u @ times_metric(regularizer, v)
 
 
+@generic_with_default
+def metric(data):
+    """Return the regulariser that belongs to the updates of the data. (Python only.)
+
+    `add_difference` adds R^-1 Psi with the R that this says; by default R is the identity.
+    """
+    return Identity()
+
+
 class Identity(NamedTuple):
     """The regulariser with R = 1, the Euclidean norm: the default of a problem."""
+
+
+class ColumnWeights(NamedTuple):
+    """R = diag(1/alpha) where w is a matrix with one column per alpha, row after row.
+
+    Where alpha is 0 there are no weights: w is 0 there, and R w is taken as 0.
+    """
+
+    alpha: Any  # (n_columns,), >= 0; may change from one call to the next
 
 
 @implements(times_metric, Identity)
 def _times_metric(regularizer, w):
     return w
+
+
+@implements(times_metric, ColumnWeights)
+def _times_column_weights(regularizer, w):
+    alpha = regularizer.alpha
+    inverse = np.divide(1.0, alpha, out=np.zeros_like(alpha), where=alpha > 0.0)
+    return (w.reshape(-1, len(alpha)) * inverse).reshape(w.shape)

@@ -14,6 +14,7 @@ from maxmargin.core.contract import (
     add_few,
     add_listed,
     add_parts,
+    clear_difference,
     constrained,
     difference_potentials,
     few_scores,
@@ -79,6 +80,8 @@ _potentials_entry = ENTRIES[potentials].call
 _margin_error_entry = ENTRIES[margin_error].call
 _add_difference_entry = ENTRIES[add_difference].call
 _difference_potentials_entry = ENTRIES[difference_potentials].call
+_DIFFERENCE_POTENTIALS = ENTRIES[difference_potentials].place
+_clear_entry, _CLEAR = ENTRIES[clear_difference].call, ENTRIES[clear_difference].place
 _output_length_entry, _OUTPUT_LENGTH = ENTRIES[output_length].call, ENTRIES[output_length].place
 _parts_entry, _add_parts_entry = ENTRIES[parts].call, ENTRIES[add_parts].call
 _mix_entry, _MIX = ENTRIES[mix].call, ENTRIES[mix].place
@@ -125,8 +128,22 @@ def _add_difference(data, i, outputs, at, scale, w):
     _add_difference_entry(data.table, data.cell, (data.address, i, outputs, at, scale, w))
 
 
+@implements(clear_difference, AnyData)
+def _clear_difference(data, i, outputs, at, w):
+    if word_at(data.table, _CLEAR) == 0:
+        for k in range(w.shape[0]):
+            w[k] = 0.0
+        return
+    _clear_entry(data.table, data.cell, (data.address, i, outputs, at, w))
+
+
 @implements(difference_potentials, AnyData)
 def _difference_potentials(data, i, outputs, at, spare, theta):
+    if word_at(data.table, _DIFFERENCE_POTENTIALS) == 0:  # the default
+        add_difference(data, i, outputs, at, 1.0, spare)
+        potentials(data, i, spare, 1.0, theta)
+        clear_difference(data, i, outputs, at, spare)
+        return
     _difference_potentials_entry(
         data.table, data.cell, (data.address, i, outputs, at, spare, theta.address)
     )

@@ -1,4 +1,8 @@
-"""Kernels that Python calls in the library that was built ahead, so that they are not compiled."""
+"""Kernels that Python calls through their addresses, because their code is there already.
+
+It is in the library that was built ahead, or compiled code calls it through its address as well
+(core/sealed.py): then it is compiled once for both.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import types
 
 from maxmargin.core.ahead import library
 from maxmargin.core.erase.entries import pass_entry
@@ -28,20 +33,24 @@ def collect_kernels() -> None:
 
 
 def kernel_caller(kernel: Any, otherwise: Callable[[], Callable]) -> Callable | None:
-    """Return a function that calls a kernel in the library; None if the library has no such kernel.
+    """Return a function that calls a kernel through its address; None if it has none.
 
     Parameters
     ----------
     kernel : Kernel
-    otherwise : returns what to call where the library has no code for the types of arguments
+    otherwise : returns what to call where there is no such code for the types of arguments
     """
     entry = pass_entry(kernel)
-    if not (_is_collecting or library().has_name(entry.symbol_name)):
+    sealed_types = kernel.sealed_types
+    if not (_is_collecting or sealed_types or library().has_name(entry.symbol_name)):
         return None
 
     def find(arguments: tuple[Any, ...]) -> Callable[[int], Any] | None:
         kind = numba.typeof(arguments)
-        found = entry.find(kind) if _is_collecting else entry.find_built(kind)
+        is_sealed = sealed_types is not None and _fits(kind, sealed_types())
+        if is_sealed:
+            kind = sealed_types()
+        found = entry.find(kind) if _is_collecting or is_sealed else entry.find_built(kind)
         return invoker(*found) if found is not None and can_return(found.result) else None
 
     def call(*arguments: Any) -> Any:
@@ -59,3 +68,13 @@ def kernel_caller(kernel: Any, otherwise: Callable[[], Callable]) -> Callable | 
         return run(words_at(packed))
 
     return call
+
+
+def _fits(own: Any, kind: Any) -> bool:
+    """Tell whether code for packed values of one type serves another: it may be writeable."""
+    if isinstance(kind, types.BaseTuple) and isinstance(own, types.BaseTuple):
+        same = getattr(own, "instance_class", None) is getattr(kind, "instance_class", None)
+        return same and len(own) == len(kind) and all(map(_fits, own.types, kind.types))
+    if isinstance(kind, types.Array) and isinstance(own, types.Array):
+        return own in (kind, kind.copy(readonly=False))
+    return bool(own == kind)

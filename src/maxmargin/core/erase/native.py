@@ -29,6 +29,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic, models, register_model
 
 from maxmargin.core.cache import attach_cache
+from maxmargin.core.callee import compiling_entry
 from maxmargin.core.compile import OPTIONS, jitable, load_compiler
 
 __all__ = ["Address", "EntryCompiler", "caller", "fetch", "fetched", "word_at"]
@@ -331,7 +332,7 @@ class EntryCompiler:
 
 def _compile(dispatcher: Any, kinds: Any, result: Any, sig: Any) -> Any:
     data = {"dispatcher": dispatcher, "args": kinds, "return_type": result}
-    with event.trigger_event("numba:compile", data=data):
+    with event.trigger_event("numba:compile", data=data), compiling_entry():
         found = dispatcher._compiler.compile(kinds, result)
     if not dispatcher.targetoptions["_nrt"]:
         text = found.library.get_llvm_str()

@@ -15,6 +15,7 @@ from maxmargin.core.contract import (
     add_parts,
     can_require,
     capabilities,
+    clear_difference,
     difference_potentials,
     few_scores,
     find,
@@ -52,22 +53,32 @@ from maxmargin.core.erase.words import (
 
 __all__ = ["Priced", "entries_of", "why_not_erased"]
 
-#: `mix`, `output_length`, `shift` and these have a default that needs no entry: the table holds 0,
-#: and their callers do the rest, by what is named here.
+#: `mix`, `output_length`, `shift`, `clear_difference` and these have a default that needs no entry:
+#: the table holds 0, and their callers do the rest, by what is named here.
 _INSTEAD: dict[Callable, tuple[Callable, ...]] = {
     maximize_bounded: (maximize, margin_error, shift, output_cost),
     profile_up_to: (profile,),
+    difference_potentials: (add_difference, potentials, clear_difference),
 }
 
 
 #: These have a default that is an entry like any other. All other functions must be implemented.
-_DEFAULTED = (margin_error, add_difference, difference_potentials)
+_DEFAULTED = (margin_error, add_difference)
 #: Capabilities by value: where they are missing, these functions cannot be called.
 _NEEDED = dict.fromkeys((profile, profile_up_to, profile_output), "profile")
 #: These read the features of examples. What else our structures implement sees potentials, so its
 #: code is the same for all features.
 _SEEING = frozenset(
-    {potentials, add_difference, difference_potentials, add_parts, few_scores, add_few, add_listed}
+    {
+        potentials,
+        add_difference,
+        difference_potentials,
+        clear_difference,
+        add_parts,
+        few_scores,
+        add_few,
+        add_listed,
+    }
 )
 #: What may be an object whose functions compiled code calls back.
 CALLED_BACK = ("data", "cost", "free")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from maxmargin.costs import Cost, PartCost, WeightedPartCost, WholeCost
+from maxmargin.costs import Cost, EdgeCost, PartCost, WeightedPartCost, WholeCost
 from maxmargin.estimators.chain.encoding import weighted_cost
 from maxmargin.estimators.graph.template import Template
 from maxmargin.inputs.checks import check_weights
@@ -20,6 +20,7 @@ from maxmargin.inputs.request import Request
 from maxmargin.inputs.sequence_labels import SequenceLabels, read_fixed, read_labels
 from maxmargin.structures import StackedGraphs, stacked_graphs
 from maxmargin.structures.graph.data import Graphs
+from maxmargin.structures.graph.shapes import links_of
 from maxmargin.training.task import Task
 
 #: Whether both directions of an edge are one edge: by the kind of its table, see `read_graphs`.
@@ -114,7 +115,7 @@ class GraphReader:
         graphs = self.graphs(stack, codes, options, walls, is_typed=True)
         node_weights = None if read.node_weights is None else read.node_weights[known]
         used = weight[n_known > 0]
-        cost = node_cost(options, self.labels, stack.node_at, codes, used, node_weights)
+        cost = graph_cost(options, self.labels, graphs, used, node_weights)
         return GraphTables(graphs, cost, used)
 
     def typed(self, stack: StackedGraphs) -> StackedGraphs:
@@ -192,23 +193,27 @@ def without_empty(stack: StackedGraphs) -> StackedGraphs:
     )
 
 
-def node_cost(
+def graph_cost(
     options: GraphOptions,
     labels: Labels,
-    node_at: np.ndarray,
-    codes: np.ndarray,
+    graphs: Graphs,
     weight: np.ndarray,
     node_weights: np.ndarray | None,
 ) -> Any:
     """Return the tables of the cost, with the weights of classes and of nodes.
 
-    codes, weight : true labels of all nodes, and the weights of their graphs
+    weight : of every graph
     """
+    node_at = np.asarray(graphs.shapes.node_at)
     sizes = np.diff(node_at)
     parts = sizes if node_weights is None else np.add.reduceat(node_weights, node_at[:-1])
-    tables = options.cost.tabulate("positions", labels.classes, parts)
+    links = links_of(graphs.shapes)
+    tables = options.cost.tabulate("vertices", labels.classes, parts, links)
+    if isinstance(tables, EdgeCost):
+        check_plain(options.cost, options.class_weight, node_weights)
+        return tables
     own = np.repeat(weight, sizes) * (1.0 if node_weights is None else node_weights)
-    tables = weighted_cost(tables, options.class_weight, labels, codes, own)
+    tables = weighted_cost(tables, options.class_weight, labels, graphs.labels, own)
     if node_weights is None:
         return tables
     if isinstance(tables, WholeCost):
@@ -219,6 +224,16 @@ def node_cost(
     if not isinstance(tables, PartCost):
         raise ValueError(f"node_weights do not go with {type(options.cost).__name__}.")
     return WeightedPartCost(tables.matrix, tables.scale, node_weights)
+
+
+def check_plain(cost: Cost, class_weight: Any, node_weights: Any) -> None:
+    """Refuse weights of classes and of nodes, where edges are priced."""
+    for name, given in (("class_weight", class_weight), ("node_weights", node_weights)):
+        if given is not None:
+            raise ValueError(
+                f"{name} weighs the cost of single nodes, but {type(cost).__name__} prices edges; "
+                "leave one of them out (EdgeLoss(weights=) weighs edges)."
+            )
 
 
 def graph_task(tables: GraphTables, data: Any) -> Task:

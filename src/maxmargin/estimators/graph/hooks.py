@@ -68,7 +68,7 @@ class GraphHooks(Hooks):
             self.fit_intercept,
             self.fit_edge_intercept,
             self.classes if classes is None else classes,
-            resolve_cost(self.cost, "positions"),
+            resolve_cost(self.cost, "vertices"),
             self.class_weight if weighted else None,
             self.only_forests,
         )
@@ -100,11 +100,11 @@ class GraphHooks(Hooks):
         graphs = tables.graphs
         if self.only_forests or are_forests(graphs):
             return forest_data(graphs)  # the relaxation is exact there
-        if isinstance(tables.cost, WholeCost):
+        if isinstance(tables.cost, WholeCost) and self.training == "relaxed":
             raise ValueError(
-                "cost='zero_one' needs the best labelling other than the true one, which is found "
-                "for graphs without cycles only. Costs that fit graphs with cycles: hamming, "
-                "class_weighted, matrix, ordinal."
+                "cost='zero_one' is a cost of labellings, and training='relaxed' has fractional "
+                "ones. Costs that fit it: hamming, class_weighted, matrix, ordinal, edge; "
+                "training='integral' takes all."
             )
         if self.training == "relaxed":
             bytes_ = int(self.memory_limit * 1e6)
@@ -143,7 +143,7 @@ class GraphHooks(Hooks):
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept", "fit_edge_intercept", "shared")
         check_class_weight(self.class_weight)
-        resolve_cost(self.cost, "positions")
+        resolve_cost(self.cost, "vertices")
         check_classes(self.classes)
         for name, known in (
             ("pairs", PAIRS),
@@ -178,7 +178,7 @@ class GraphHooks(Hooks):
     # -- what predictions are worth --------------------------------------------------------------
 
     def _score_name(self) -> str:
-        cost = resolve_cost(self.cost, "positions")
+        cost = resolve_cost(self.cost, "vertices")
         if isinstance(cost, ZeroOne):
             return "graph_accuracy"
         return "mean_node_accuracy" if isinstance(cost, Hamming) else "1 - cost"
@@ -195,8 +195,7 @@ class GraphHooks(Hooks):
     def _scorer(self, request: Request) -> Score:
         # Not `_encode`, which leaves out unknown nodes: here graphs are predicted whole.
         data = self._encode_inputs(request)
-        at = np.asarray(data.graphs.shapes.node_at)
-        judge = cost_judge(self._options(), self._reader.labels, request, at)
+        judge = cost_judge(self._options(), self._reader.labels, request, data.graphs)
         free, jobs = self._prediction_cost(data), n_threads(self.n_jobs)
 
         def score(w: np.ndarray) -> float:

@@ -11,7 +11,9 @@ import numpy as np
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import potentials
 from maxmargin.core.workers import CHUNK, Workers, cut
+from maxmargin.inference.graph.join import with_factors
 from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inputs.graph_constraints import Rules
 from maxmargin.structures.graph.data import Graphs, graph_potentials
 from maxmargin.structures.graph.shapes import graph_of
 
@@ -53,9 +55,13 @@ def fill_potentials(data: Any, i: int, w: Any, theta: Any) -> None:
 
 
 def for_each_graph(
-    data: Any, w: np.ndarray, answer: Callable[[FactorGraph], Any], n_jobs: int = 1
+    data: Any,
+    w: np.ndarray,
+    answer: Callable[[FactorGraph], Any],
+    n_jobs: int = 1,
+    rules: Rules | None = None,
 ) -> list[Any]:
-    """Return answer(factor graph) for every graph, under its constraints."""
+    """Return answer(factor graph) for every graph, under its constraints and rules."""
     fill = compiled(fill_potentials)
     shapes, n_labels = data.graphs.shapes, data.graphs.layout.n_labels
     pieces = cut(len(shapes.n_cells), CHUNK)
@@ -66,10 +72,12 @@ def for_each_graph(
             fill(data, i, w, theta)
             n_unary = int(shapes.node_at[i + 1] - shapes.node_at[i]) * n_labels
             unary, tables = theta.unary[:n_unary].copy(), theta.tables[: shapes.n_cells[i]].copy()
+            graph = FactorGraph.of_arrays(graph_of(shapes, i), unary, tables)
+            factors = [] if rules is None else rules(i)
             try:
-                found.append(answer(FactorGraph.of_arrays(graph_of(shapes, i), unary, tables)))
-            except ValueError as error:
-                raise ValueError(f"X[{i}]: {error}") from None
+                found.append(answer(with_factors(graph, factors) if factors else graph))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"X[{i}]: {error}") from None
         return found
 
     with Workers(n_jobs) as workers:

@@ -18,6 +18,8 @@ from maxmargin.inputs.graphs import as_graphs
 from maxmargin.inputs.labels import Labels
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.sequence_labels import read_labels
+from maxmargin.structures.graph.data import Graphs
+from maxmargin.structures.graph.shapes import links_of
 
 #: What graphs can be scored by, by name; larger is better.
 GRAPH_METRICS: dict[str, Callable[..., Any]] = {
@@ -27,16 +29,17 @@ GRAPH_METRICS: dict[str, Callable[..., Any]] = {
 
 
 def cost_judge(
-    options: GraphOptions, labels: Labels, request: Request, offsets: np.ndarray
+    options: GraphOptions, labels: Labels, request: Request, graphs: Graphs
 ) -> Callable[[np.ndarray], float]:
     """Return the function from predicted codes to 1 - the mean normalised cost."""
+    offsets = np.asarray(graphs.shapes.node_at)
     codes = read_labels(request.y, None, offsets, labels, part="nodes").codes
     n_known = np.add.reduceat(codes >= 0, offsets[:-1], dtype=np.int64)
     weight = check_weights(request.sample_weight, len(n_known)) * (n_known > 0)
     if not weight.any():
         raise ValueError("y has no known label in a graph of positive weight.")
-    parts = TrueParts("positions", np.diff(offsets), codes)
-    tables = options.cost.tabulate(parts.kind, labels.classes, parts.sizes)
+    parts = TrueParts("vertices", np.diff(offsets), codes, links_of(graphs.shapes))
+    tables = options.cost.tabulate_parts(parts, labels.classes)
     own = [graph.node_weights for graph in as_graphs(request.X)]
     if any(each is not None for each in own) and hasattr(tables, "matrix"):
         filled = [

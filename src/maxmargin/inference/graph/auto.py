@@ -1,8 +1,9 @@
 """The method of choice, by looking at graph and potentials.
 
     forest of pairs; factor graph without a cycle        two passes of messages             exact
+    nodes that another settles by a hard table           taken out; what is left as below
     two labels, pairs, all attractive                    one minimum cut                    exact
-    small junction tree                                  bucket elimination                 exact
+    small junction tree; rules over many nodes count      bucket elimination                 exact
     two labels, pairs                                    roof duality; what it leaves open as below
     everything else                                      SRMP, and where its bound is not tight:
        junction tree of at most `most_cells` cells       bucket elimination                 exact
@@ -24,17 +25,17 @@ import numpy.typing as npt
 from maxmargin.inference.graph.acyclic import find_acyclic
 from maxmargin.inference.graph.answer import GraphAnswer, Options
 from maxmargin.inference.graph.binary import as_binary, solve_binary
+from maxmargin.inference.graph.contract import Contracted, contract
 from maxmargin.inference.graph.dense import table_sizes
-from maxmargin.inference.graph.exact import acyclic, by_tree, forest, known_forest
+from maxmargin.inference.graph.exact import acyclic, by_fitting_tree, forest, known_forest
 from maxmargin.inference.graph.factors import custom
-from maxmargin.inference.graph.junction import JunctionTree, find_junction_tree
 from maxmargin.inference.graph.local import local_room, polish
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.passing import by_branch, by_srmp, is_proved, n_cells
 from maxmargin.inference.graph.relaxed import by_loopy
 from maxmargin.inference.graph.restrict import restrict
 from maxmargin.inference.graph.score import labelling_score
-from maxmargin.inference.graph.shape import DENSE, Shape
+from maxmargin.inference.graph.shape import DENSE
 from maxmargin.inference.programs.methods import ilp
 
 __all__ = ["auto"]
@@ -42,9 +43,6 @@ __all__ = ["auto"]
 #: The cells of a junction tree that is tried before anything else: so many, or as many as so many
 #: iterations of SRMP would read.
 SMALL, AS_MANY = 5_000_000, 50
-#: Graphs with more nodes have a junction tree only if they are nearly forests, with at most
-#: MOST_EXTRA edges too many.
-MOST_NODES, MOST_EXTRA = 20_000, 2_000
 #: Branch and bound is for graphs of which an iteration reads at most MOST_WORK cells over the limit
 #: on its nodes, and the integer programme for those with at most so many columns.
 MOST_WORK, MOST_COLUMNS = 2_000_000_000, 1_000_000
@@ -75,12 +73,15 @@ def auto(graph: FactorGraph, options: Options) -> GraphAnswer:
         return forest(graph, options)
     if find_acyclic(graph.shape) is not None:
         return acyclic(graph, options)
+    fewer = contract(graph)
+    if fewer is not None:
+        return _whole(graph, fewer, auto(fewer.graph, options._replace(time_limit=clock.left)))
     binary = as_binary(graph)
     if binary is not None and binary.is_attractive:
         return solve_binary(graph, binary, "cut", options)[0]
-    tree = _small_tree(graph, options)
-    if tree is not None:
-        return by_tree(graph, tree)
+    direct = _by_small_tree(graph, options)
+    if direct is not None:
+        return direct
     if binary is None:
         return _search(graph, options, clock)
     found, decided = solve_binary(graph, binary, "roof", options)
@@ -102,18 +103,19 @@ def _best_heard(callback: Any) -> Any:
     return hear
 
 
-def is_worth_ordering(shape: Shape) -> bool:
-    """Return whether a junction tree may be small: large graphs must be nearly forests."""
-    n_nodes, n_extra = len(shape.n_labels), len(shape.members) - len(shape.kinds)
-    return n_nodes <= MOST_NODES or n_extra - n_nodes <= MOST_EXTRA
+def _whole(graph: FactorGraph, fewer: Contracted, found: GraphAnswer) -> GraphAnswer:
+    """Return the answer for all nodes, of the one for those that were left."""
+    if found.labels is None:
+        return found
+    labels = fewer.labels_of(found.labels)
+    score = float(labelling_score(graph.shape, graph.unary, graph.tables, labels))
+    return found._replace(labels=labels, score=score, bound=max(score, found.bound))
 
 
-def _small_tree(graph: FactorGraph, options: Options) -> JunctionTree | None:
-    """Return a junction tree that takes less time than SRMP would, or not much of it."""
-    if not is_worth_ordering(graph.shape):
-        return None
+def _by_small_tree(graph: FactorGraph, options: Options) -> GraphAnswer | None:
+    """Solve by a junction tree, if it takes less time than SRMP would, or not much of it."""
     limit = max(SMALL, AS_MANY * n_cells(graph))
-    return find_junction_tree(graph.shape, min(limit, options.most_cells))
+    return by_fitting_tree(graph, min(limit, options.most_cells))
 
 
 def _finish_binary(
@@ -129,9 +131,9 @@ def _finish_binary(
     # Scores of the rest differ from those of the graph by a constant.
     score = float(labelling_score(rest.shape, rest.unary, rest.tables, labels[nodes]))
     shift = found.score - score
-    tree = _small_tree(rest, options)
-    if tree is not None:
-        better = by_tree(rest, tree)
+    direct = _by_small_tree(rest, options)
+    if direct is not None:
+        better = direct
     else:
         known = GraphAnswer(labels[nodes], score, found.bound - shift, False, "roof", 0)
         hear = options.callback
@@ -152,21 +154,20 @@ def _search(
     graph: FactorGraph, options: Options, clock: Clock, known: GraphAnswer | None = None
 ) -> GraphAnswer:
     """Solve by SRMP, and what is needed behind it. `known` was found before."""
-    shape = graph.shape
     found = _better(known, by_srmp(graph, options._replace(time_limit=clock.left)), options)
     if found.is_exact or clock.is_over:
         return _polished(graph, found, options)
-    if is_worth_ordering(shape):
-        tree = find_junction_tree(shape, options.most_cells)
-        if tree is not None:
-            return by_tree(graph, tree)
+    direct = by_fitting_tree(graph, options.most_cells)
+    if direct is not None:
+        return direct
     # Of the quick methods this one has the best labellings where the relaxation is weak.
     other = by_loopy(graph, options._replace(time_limit=clock.left, max_iter=None))
     found = _polished(graph, _better(found, other, options), options)
     if n_cells(graph) <= MOST_WORK // options.most_nodes:
         # Half of the time, as the integer programme is to have some.
         left = None if clock.left is None else 0.5 * clock.left
-        found = _better(found, by_branch(graph, options._replace(time_limit=left)), options)
+        searched = by_branch(graph, options._replace(time_limit=left), goes_on=True)
+        found = _better(found, searched, options)
     if found.is_exact or clock.is_over or not _is_programme(graph):
         return found
     last = ilp(graph, options._replace(time_limit=clock.left), found.labels, found.bound)

@@ -59,3 +59,43 @@ def node_rest(shape, unary, messages, v, out):
     for x in range(n_own):
         best = max(best, out[x])
     return best
+
+
+@kernel
+def label_bounds(shape, unary, tables, messages, total, out, result):
+    """Fill result with bounds: no labelling with label x at node v scores above [unary_at[v] + x].
+
+    All factors of v are held at x, the rest of the graph is bounded by the messages:
+
+        B(m) - max theta_v - sum_{f at v} max theta_f + u_v(x) + sum_{f at v} r_fv(x).
+
+    Parameters
+    ----------
+    messages : of `srmp` for the same potentials
+    total : float
+        What `message_bound` returns for them.
+    out : float64 array, scratch as long as the largest number of labels
+    result : float64 array, laid out as `unary`
+    """
+    for v in range(shape.n_labels.shape[0]):
+        first = shape.unary_at[v]
+        n_own = shape.n_labels[v]
+        rest = total
+        if total > -np.inf:
+            rest -= node_rest(shape, unary, messages, v, out)
+        for x in range(n_own):
+            result[first + x] = unary[first + x]
+        for i in range(shape.slot_at[v], shape.slot_at[v + 1]):
+            s = shape.slots[i]
+            at = shape.message_at[s]
+            factor_message(shape, tables, shape.factor_of[s], s, messages, out)
+            best = -np.inf
+            for x in range(n_own):
+                best = max(best, out[x] + messages[at + x])
+                # A message of -inf says that the label is impossible.
+                is_possible = messages[at + x] > -np.inf
+                result[first + x] += out[x] if is_possible else -np.inf
+            if total > -np.inf:
+                rest -= best
+        for x in range(n_own):
+            result[first + x] += rest

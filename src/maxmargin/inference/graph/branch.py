@@ -12,16 +12,23 @@ nodes as there is memory for; the others start from those of the root, which is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import jitable, kernel
+from maxmargin.core.sealed import sealed
 from maxmargin.inference.graph.shape import Shape
-from maxmargin.inference.graph.srmp import SrmpRoom, srmp, srmp_room
+from maxmargin.inference.graph.srmp import (
+    BOUND_AND_SCORE,
+    SrmpRoom,
+    srmp,
+    srmp_example,
+    srmp_room,
+)
 
-__all__ = ["BranchRoom", "branch_and_bound", "branch_room"]
+__all__ = ["BRANCH", "BranchRoom", "branch_and_bound", "branch_room"]
 
 # Places in `counts`: search nodes made, open nodes, rows of `kept` that were ever used, free rows.
 N_MADE, N_OPEN, N_ROWS, N_FREE = 0, 1, 2, 3
@@ -310,3 +317,14 @@ def _restrict(shape, unary, child, room):
         else:
             room.unary[first + label] = -np.inf
         child = room.parent[child]
+
+
+def _example() -> tuple[Any, ...]:
+    """Return arguments of `branch_and_bound`, of the types that all callers have."""
+    shape, unary, tables, messages, _, _, _, labels = srmp_example()
+    room = branch_room(shape, 1)
+    return shape, unary, tables, messages, 1, 1, 1, 0.0, True, 0.0, room, labels
+
+
+#: It takes seconds to compile, so all callers share one code.
+BRANCH = sealed(branch_and_bound, 1, BOUND_AND_SCORE, _example)

@@ -9,7 +9,7 @@ from maxmargin.core.compile import kernel
 from maxmargin.inference.graph.factors.switch import factor_value
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.projection import cell_starts
-from maxmargin.inference.graph.shape import DENSE, Shape
+from maxmargin.inference.graph.shape import DENSE, Shape, read_only
 
 __all__ = ["dense_graph", "own_tables", "table_sizes"]
 
@@ -55,7 +55,7 @@ def dense_graph(graph: FactorGraph, most_cells: float = np.inf) -> FactorGraph:
     table_at, kinds = shape.table_at.copy(), shape.kinds.copy()
     table_at[rules], kinds[rules] = starts, DENSE
     return FactorGraph.of_arrays(
-        shape._replace(table_at=table_at, kinds=kinds), graph.unary, tables
+        shape._replace(table_at=read_only(table_at), kinds=read_only(kinds)), graph.unary, tables
     )
 
 
@@ -70,14 +70,15 @@ def table_sizes(shape: Shape) -> npt.NDArray[np.float64]:
 
 
 def own_tables(graph: FactorGraph) -> FactorGraph:
-    """Return a graph of dense tables in which no two factors share one."""
+    """Return a graph of dense tables that lie one after the other, in the order of factors."""
     starts = cell_starts(graph.shape)
     at = graph.shape.table_at
-    if starts[-1] == len(graph.tables) and len(np.unique(at)) == len(at):
+    if starts[-1] == len(graph.tables) and np.array_equal(at, starts[:-1]):
         return graph
     owner = np.repeat(np.arange(len(at)), np.diff(starts))
     tables = graph.tables[at[owner] + np.arange(starts[-1]) - starts[owner]]
-    return FactorGraph.of_arrays(graph.shape._replace(table_at=starts[:-1]), graph.unary, tables)
+    shape = graph.shape._replace(table_at=read_only(starts[:-1]))
+    return FactorGraph.of_arrays(shape, graph.unary, tables)
 
 
 @kernel

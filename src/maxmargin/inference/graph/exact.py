@@ -6,6 +6,7 @@ import numpy as np
 
 from maxmargin.inference.graph.acyclic import acyclic_room, best_acyclic, find_acyclic
 from maxmargin.inference.graph.answer import GraphAnswer, Options
+from maxmargin.inference.graph.counted import fitting_tree
 from maxmargin.inference.graph.dense import dense_graph
 from maxmargin.inference.graph.forest import ForestOrder, best_forest, find_forest, forest_room
 from maxmargin.inference.graph.forest import forest_order as checked_order
@@ -62,7 +63,17 @@ def acyclic(graph: FactorGraph, options: Options) -> GraphAnswer:
 
 def junction(graph: FactorGraph, options: Options) -> GraphAnswer:
     """Solve a graph by bucket elimination; refuse one whose tables would be too large."""
-    return by_tree(graph, junction_tree(graph.shape, options.most_cells))
+    found = by_fitting_tree(graph, options.most_cells)
+    return found or by_tree(graph, junction_tree(graph.shape, options.most_cells))
+
+
+def by_fitting_tree(graph: FactorGraph, most_cells: float) -> GraphAnswer | None:
+    """Solve by a junction tree, where large rules are counted; None if it has too many cells."""
+    fitting, tree = fitting_tree(graph, most_cells)
+    if tree is None:
+        return None
+    found = by_tree(fitting, tree)
+    return found if found.labels is None else found._replace(labels=found.labels[: graph.n_nodes])
 
 
 def by_tree(graph: FactorGraph, tree: JunctionTree) -> GraphAnswer:

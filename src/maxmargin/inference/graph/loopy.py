@@ -113,12 +113,12 @@ def _sweep(shape, unary, tables, messages, damping, room, is_forward, is_first):
             if guess[x] > guess[best]:
                 best = x
         trial[v] = best
-        _send(shape, unary, messages, v, room)
+        send(shape, unary, messages, v, room)
     return change
 
 
 @jitable
-def _send(shape, unary, messages, v, room):
+def send(shape, unary, messages, v, room):
     """Set the messages of node v into its factors."""
     rest, total, n_never = room.rest, room.theta, room.out
     slots, message_at = shape.slots, shape.message_at

@@ -9,8 +9,12 @@ The arcs are stored node by node. Those that leave v are start[v]..start[v + 1] 
 node that it leads to (`head`), the arc back (`mate`) and what it can still carry (`residual`).
 
 Capacities may be floating-point numbers. Each augmentation takes the residual of at least one arc
-or the excess of at least one node to exactly 0, so a phase ends. Distances from the sources grow
-with each phase, whatever was rounded, so there are at most as many phases as nodes.
+or the excess of at least one node to exactly 0, so a phase ends. The distance from the sources to
+the nearest node that can absorb grows with each phase, whatever was rounded, so there are at most
+as many phases as nodes.
+
+A phase serves the nearest such nodes and those one step farther. To serve all that can be reached
+takes fewer phases, but twice the time on a grid (expansion moves on 60 x 60 nodes).
 
 We measured FIFO push-relabel once, on the doubled networks of roof duality (up to 318 nodes and
 50 000 arcs): its first phase alone took between half and twice as long as this. It was faster on
@@ -77,13 +81,39 @@ def max_flow(n_nodes, network, room):
     smallest source side of a minimum cut: every arc that leaves it is full, and every excess
     outside it is <= 0.
     """
-    total = 0.0
-    while _set_levels(n_nodes, network, room):
+    total = _send_to_neighbours(n_nodes, network)
+    while True:
+        n_seen = _set_levels(n_nodes, network, room)
+        if n_seen == 0:
+            return total
         for v in range(n_nodes):
             room.current[v] = network.start[v]
-        for v in range(n_nodes):
+        # Nearest first.
+        for k in range(n_seen):
+            v = room.queue[k]
             if network.excess[v] < 0.0 and room.level[v] > 0:
                 total += _fill_from_behind(v, network, room)
+
+
+@kernel
+def _send_to_neighbours(n_nodes, network):
+    """Send what single arcs can carry from positive to negative excess; return how much."""
+    start, head, mate, residual, excess = network
+    total = 0.0
+    for v in range(n_nodes):
+        if excess[v] <= 0.0:
+            continue
+        for i in range(start[v], start[v + 1]):
+            w = head[i]
+            if excess[w] < 0.0 and residual[i] > 0.0:
+                push = min(excess[v], -excess[w], residual[i])
+                total += push
+                excess[v] -= push
+                excess[w] += push
+                residual[i] -= push
+                residual[mate[i]] += push
+                if excess[v] == 0.0:
+                    break
     return total
 
 
@@ -91,8 +121,10 @@ def max_flow(n_nodes, network, room):
 def _set_levels(n_nodes, network, room):
     """Set level[v] to the distance from the nearest node of positive excess, or to -1.
 
-    Breadth first, over arcs of positive residual. level[v] is -1 for nodes that cannot be reached.
-    Returns whether a node of negative excess was reached.
+    Breadth first, over arcs of positive residual. Returns how many nodes were reached, which stand
+    in room.queue, or 0 if none of them has a negative excess: then level[v] is -1 for just those
+    that cannot be reached. Otherwise the search ends one level behind the first node of negative
+    excess: paths to farther ones would mostly be shorter after this phase than they are now.
     """
     start, head, residual, excess = (
         network.start,
@@ -110,18 +142,23 @@ def _set_levels(n_nodes, network, room):
         else:
             level[v] = -1
     reached = False
+    farthest = n_nodes
     n_done = 0
     while n_done < n_seen and n_seen < n_nodes:
         v = queue[n_done]
         n_done += 1
+        if level[v] >= farthest:
+            break
         for i in range(start[v], start[v + 1]):
             w = head[i]
             if level[w] < 0 and residual[i] > 0.0:
                 level[w] = level[v] + 1
-                reached = reached or excess[w] < 0.0
+                if excess[w] < 0.0 and not reached:
+                    reached = True
+                    farthest = level[w] + 1
                 queue[n_seen] = w
                 n_seen += 1
-    return reached
+    return n_seen if reached else 0
 
 
 @kernel

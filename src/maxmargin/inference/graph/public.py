@@ -5,40 +5,34 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maxmargin.inference._checks import check_count, check_temperature
+from maxmargin.inference._checks import check_count
 from maxmargin.inference.answer import CostProfile
-from maxmargin.inference.graph.acyclic import acyclic_max_marginals, acyclic_room, find_acyclic
 from maxmargin.inference.graph.answer import GraphAnswer, Options
-from maxmargin.inference.graph.auto import auto, is_worth_ordering
+from maxmargin.inference.graph.auto import auto
 from maxmargin.inference.graph.binary import cut, roof
-from maxmargin.inference.graph.dense import dense_graph, own_tables, table_sizes
+from maxmargin.inference.graph.counted import fitting_tree
+from maxmargin.inference.graph.dense import dense_graph
 from maxmargin.inference.graph.exact import acyclic, forest, junction, known_forest
 from maxmargin.inference.graph.forest import (
     best_k_forest,
-    forest_marginals,
-    forest_max_marginals,
     forest_order,
     forest_profile,
-    forest_room,
     kbest_room,
-    marginal_room,
     profile_room,
     write_forest_level,
 )
-from maxmargin.inference.graph.junction import (
-    best_k_junction,
-    find_junction_tree,
-    junction_marginals,
-    junction_max_marginals,
-    junction_room,
-    junction_tree,
-    kbest_cells,
-    kbest_junction_room,
+from maxmargin.inference.graph.junction import best_k_junction, kbest_cells, kbest_junction_room
+from maxmargin.inference.graph.marginals import (
+    GraphMarginals,
+    LabelScores,
+    check_graph,
+    graph_marginals,
+    graph_max_marginals,
 )
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.partition import best_by_partition
@@ -46,11 +40,13 @@ from maxmargin.inference.graph.passing import by_branch, by_srmp
 from maxmargin.inference.graph.primal import expansion, local
 from maxmargin.inference.graph.relaxed import by_loopy, by_smoothed
 from maxmargin.inference.graph.rounded import qp
+from maxmargin.inference.graph.splitting import by_admm
 from maxmargin.inference.programs.methods import ilp, lp
 
 __all__ = [
     "METHODS",
     "GraphMarginals",
+    "LabelScores",
     "graph_marginals",
     "graph_max_marginals",
     "graph_profile",
@@ -69,6 +65,7 @@ METHODS: dict[str, Callable[[FactorGraph, Options], GraphAnswer]] = {
     "srmp": by_srmp,
     "branch": by_branch,
     "smoothed": by_smoothed,
+    "admm": by_admm,
     "loopy": by_loopy,
     "local": local,
     "expansion": expansion,
@@ -111,7 +108,8 @@ def solve_graph(
         The most table cells of a junction tree; a larger one is refused by "junction", and not
         used by "auto".
     most_nodes : int
-        The most nodes of branch and bound.
+        The most nodes of branch and bound; "auto" goes on to five times as many where it has
+        nearly ended.
     seed : int
         For methods that draw random numbers.
     callback : callable or None
@@ -135,7 +133,7 @@ def solve_graph(
     >>> answer.labels, answer.score, answer.is_exact, answer.method
     (array([2, 1, 0], dtype=int32), 1.5, True, 'junction')
     """
-    _check_graph(graph)
+    check_graph(graph)
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, METHODS))}.")
     options = _check_options(
@@ -164,7 +162,7 @@ def k_best_graph(
     >>> [(answer.labels.tolist(), answer.score) for answer in k_best_graph(graph, 3)]
     [([1, 1], 2.0), ([0, 0], 1.5), ([1, 0], 1.5)]
     """
-    _check_graph(graph)
+    check_graph(graph)
     k = check_count("k", k)
     options = _check_options(Options(time_limit=time_limit, most_cells=most_cells))
     shape = graph.shape
@@ -178,14 +176,15 @@ def k_best_graph(
             shape, graph.unary, graph.tables, order, k, kbest_room(shape, k), labels, scores
         )
         return _listed(labels, scores, count, "forest")
-    tree = find_junction_tree(shape, most_cells) if is_worth_ordering(shape) else None
+    fitting, tree = fitting_tree(graph, most_cells)
     if tree is not None and kbest_cells(tree, k) <= most_cells:
-        dense = dense_graph(graph)
-        room = kbest_junction_room(shape, tree, k)
+        dense = dense_graph(fitting)
+        room = kbest_junction_room(dense.shape, tree, k)
+        labels = np.empty((k, dense.n_nodes), dtype=np.int32)
         count = best_k_junction(
             dense.shape, dense.unary, dense.tables, tree, k, room, labels, scores
         )
-        return _listed(labels, scores, count, "junction")
+        return _listed(labels[:, : graph.n_nodes], scores, count, "junction")
     return _k_best_by_calls(graph, k, options)
 
 
@@ -213,108 +212,6 @@ def _k_best_by_calls(graph: FactorGraph, k: int, options: Options) -> list[Graph
     return found
 
 
-class GraphMarginals(NamedTuple):
-    """Probabilities under p(x) ~ exp(score(x) / temperature).
-
-    Attributes
-    ----------
-    node : list of 1-D float64 arrays
-        p(x_v = k), one array per node.
-    factor : list of float64 arrays
-        p(x_f), one array per factor of the graph, with one axis per member.
-    members : list of tuples of int
-        The nodes of each factor.
-    log_partition : float
-        log sum_x exp(score(x) / temperature).
-    """
-
-    node: list[npt.NDArray[np.float64]]
-    factor: list[npt.NDArray[np.float64]]
-    members: list[tuple[int, ...]]
-    log_partition: float
-
-
-def graph_marginals(
-    graph: FactorGraph, temperature: float = 1.0, *, most_cells: int = 30_000_000
-) -> GraphMarginals:
-    """Return the exact marginals and the log-partition of p(x) ~ exp(score(x) / temperature).
-
-    By two passes over a forest, or over a junction tree, which is refused if it has more than
-    `most_cells` table cells. Factors are those of the graph after merging.
-
-    Examples
-    --------
-    >>> from maxmargin.inference import FactorGraph, graph_marginals
-    >>> found = graph_marginals(FactorGraph([[0.0, 0.0]] * 2, [(0, 1)], [[1.0, 0.0], [0.0, 1.0]]))
-    >>> found.node[0], found.factor[0].round(3), round(found.log_partition, 3)
-    (array([0.5, 0.5]), array([[0.366, 0.134],
-           [0.134, 0.366]]), 2.006)
-    """
-    _check_graph(graph)
-    temperature = check_temperature(temperature)
-    order = known_forest(graph.shape)
-    if order is None:
-        tree = junction_tree(graph.shape, most_cells)  # refused before any table is made
-    dense = own_tables(dense_graph(graph))
-    shape, unary, tables = dense.shape, dense.unary, dense.tables
-    node, factor = np.zeros(len(unary)), np.zeros(len(tables))
-    if order is not None:
-        room = marginal_room(shape)
-        log_partition = forest_marginals(
-            shape, unary, tables, order, temperature, room, node, factor
-        )
-    else:
-        wide = junction_room(shape, tree, 3)
-        log_partition = junction_marginals(
-            shape, unary, tables, tree, temperature, wide, node, factor
-        )
-    ends = shape.table_at + table_sizes(dense.shape).astype(np.int64)
-    members = [
-        tuple(shape.members[shape.member_at[f] : shape.member_at[f + 1]].tolist())
-        for f in range(dense.n_factors)
-    ]
-    return GraphMarginals(
-        np.split(node, shape.unary_at[1:-1]) if dense.n_nodes else [],
-        [
-            factor[shape.table_at[f] : ends[f]].reshape(shape.n_labels[list(nodes)])
-            for f, nodes in enumerate(members)
-        ],
-        members,
-        float(log_partition),
-    )
-
-
-def graph_max_marginals(
-    graph: FactorGraph, *, most_cells: int = 30_000_000
-) -> list[npt.NDArray[np.float64]]:
-    """Return the best score of a labelling with each label of each node, one array per node.
-
-    By two passes over a forest, a factor graph without a cycle, or a junction tree, which is
-    refused if it has more than `most_cells` table cells. -inf: every such labelling is forbidden.
-
-    Examples
-    --------
-    >>> from maxmargin.inference import FactorGraph, graph_max_marginals
-    >>> graph = FactorGraph([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], [[1.0, 0.0], [0.0, 1.0]])
-    >>> graph_max_marginals(graph)
-    [array([1.5, 2. ]), array([1.5, 2. ])]
-    """
-    _check_graph(graph)
-    shape, unary, tables = graph.shape, graph.unary, graph.tables
-    result = np.empty(len(unary))
-    order, loose = known_forest(shape), find_acyclic(shape)
-    if order is not None:
-        forest_max_marginals(shape, unary, tables, order, forest_room(shape), result)
-    elif loose is not None:
-        acyclic_max_marginals(shape, unary, tables, loose, acyclic_room(shape), result)
-    else:
-        tree = junction_tree(shape, most_cells)
-        dense = dense_graph(graph)
-        room = junction_room(shape, tree, 2)
-        junction_max_marginals(dense.shape, dense.unary, dense.tables, tree, room, result)
-    return np.split(result, shape.unary_at[1:-1]) if graph.n_nodes else []
-
-
 def graph_profile(graph: FactorGraph, reference: npt.ArrayLike) -> CostProfile:
     """Return the best labelling of a forest of pairs for every number of wrong nodes.
 
@@ -338,7 +235,7 @@ def graph_profile(graph: FactorGraph, reference: npt.ArrayLike) -> CostProfile:
     >>> graph_profile(graph, [0, 0]).score
     array([1.5, 1.5, 2. ])
     """
-    _check_graph(graph)
+    check_graph(graph)
     shape = graph.shape
     order = known_forest(shape) or forest_order(shape)
     truth = np.asarray(reference)
@@ -359,18 +256,16 @@ def graph_profile(graph: FactorGraph, reference: npt.ArrayLike) -> CostProfile:
     known = np.repeat(truth, shape.n_labels)
     step = ((own != known) & (known >= 0)).astype(np.int32)
     n_nodes = graph.n_nodes
-    room = profile_room(shape, order, step, n_nodes)
+    none = np.zeros(0, dtype=np.int32)
+    room = profile_room(shape, order, step, none, n_nodes)
     scores = np.full(n_nodes + 1, -np.inf)
     outputs = np.full((n_nodes + 1, n_nodes), -1, dtype=np.int32)
-    n_levels = forest_profile(shape, graph.unary, graph.tables, order, step, n_nodes, room, scores)
+    n_levels = forest_profile(
+        shape, graph.unary, graph.tables, order, step, none, n_nodes, room, scores
+    )
     for level in range(n_levels):
-        write_forest_level(shape, graph.tables, order, level, room, outputs[level])
+        write_forest_level(shape, graph.tables, order, none, level, room, outputs[level])
     return CostProfile(scores, outputs)
-
-
-def _check_graph(graph: Any) -> None:
-    if not isinstance(graph, FactorGraph):
-        raise TypeError(f"graph must be a FactorGraph, got {type(graph).__name__}.")
 
 
 def _check_options(options: Options) -> Options:

@@ -16,7 +16,7 @@ from maxmargin.inference.graph.passing import DEFAULT, answer, deadline, is_prov
 from maxmargin.inference.graph.smoothed import FALL, FIRST, smoothed, smoothed_room
 from maxmargin.inference.graph.srmp import srmp, srmp_room
 
-__all__ = ["RelaxedPoint", "by_loopy", "by_smoothed", "relaxed_point"]
+__all__ = ["RelaxedPoint", "by_loopy", "by_smoothed", "relaxed_point", "write_labels"]
 
 #: Temperatures of smoothed ascent, and the most passes at each if no limit is given.
 N_ROUNDS, N_PASSES = 7, 60
@@ -191,7 +191,7 @@ def _point(graph: FactorGraph, options: Options) -> RelaxedPoint:
     is_integral = score > -np.inf and score >= value
     if is_integral:
         value = score
-        _write_labels(graph, labels, room.cell_at, nodes, factors)
+        write_labels(graph, labels, room.cell_at, nodes, factors)
     bound = max(bound, value)
     return RelaxedPoint(
         nodes,
@@ -216,7 +216,7 @@ def _rounded(
     return labels, graph.score(labels.tolist())
 
 
-def _write_labels(
+def write_labels(
     graph: FactorGraph,
     labels: npt.NDArray[np.int32],
     cell_at: npt.NDArray[np.int64],

@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DENSE", "Shape", "graph_shape"]
+__all__ = ["DENSE", "Shape", "graph_shape", "read_only"]
 
 #: The kind of a factor that is a dense table.
 DENSE = 0
 
 
 class Shape(NamedTuple):
-    """What is where in a factor graph of n nodes, F factors and S slots.
+    """What is where in a factor graph of n nodes, F factors and S slots; all arrays are read-only.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def graph_shape(
     nodes = np.asarray(members, dtype=np.int32)
     orders = np.asarray(sizes, dtype=np.int64)
     n_factors, n_slots = len(orders), len(nodes)
-    return Shape(
+    shape = Shape(
         labels,
         _starts(labels),
         _starts(orders),
@@ -119,6 +119,19 @@ def graph_shape(
         np.argsort(nodes, kind="stable").astype(np.int32),
         np.repeat(np.arange(n_factors, dtype=np.int32), orders),
     )
+    arrays: tuple[Any, ...] = shape
+    return Shape(*map(read_only, arrays))
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view of an array that cannot be written.
+
+    Writeable and read-only arrays are different types to numba. What kernels only read is read-only
+    wherever it comes from, so that they are compiled once.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _starts(lengths: Any) -> npt.NDArray[np.int64]:

@@ -16,21 +16,29 @@ it is slow where temperatures must be low.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import jitable, kernel
+from maxmargin.core.sealed import sealed
 from maxmargin.inference._inline import inlined
 from maxmargin.inference.graph.bound import message_bound
 from maxmargin.inference.graph.factors.pair import pair_message, place
 from maxmargin.inference.graph.factors.switch import factor_message
 from maxmargin.inference.graph.projection import cell_starts, point_value, project
-from maxmargin.inference.graph.shape import Shape
-from maxmargin.inference.graph.srmp import EARLIER, LATER, SrmpRoom, srmp_room
+from maxmargin.inference.graph.shape import Shape, read_only
+from maxmargin.inference.graph.srmp import (
+    BOUND_AND_SCORE,
+    EARLIER,
+    LATER,
+    SrmpRoom,
+    srmp_example,
+    srmp_room,
+)
 
-__all__ = ["SmoothedRoom", "smoothed", "smoothed_room"]
+__all__ = ["SMOOTHED", "SmoothedRoom", "smoothed", "smoothed_room"]
 
 FALL = 3.0
 #: The first temperature, as a share of how far potentials spread.
@@ -65,7 +73,7 @@ def smoothed_room(shape: Shape) -> SmoothedRoom:
     """Return the workspace of `smoothed` for graphs of this shape, all of tables."""
     cell_at = cell_starts(shape)
     return SmoothedRoom(
-        cell_at,
+        read_only(cell_at),
         np.zeros(int(shape.message_at[-1])),
         np.zeros(int(shape.unary_at[-1])),
         np.zeros(int(cell_at[-1])),
@@ -181,12 +189,12 @@ def _soft_pass(shape, unary, tables, messages, temperature, room, is_forward, is
             at = message_at[s]
             if is_fresh or reach[s] & done != 0:
                 if partner[s] >= 0:
-                    _soft_pair(
+                    soft_pair(
                         tables, table_at[factor_of[s]], is_row[s], messages, partner[s],
                         n_labels[far[s]], out, n_own, temperature,
                     )  # fmt: skip
                 else:
-                    _soft_message(shape, tables, factor_of[s], s, messages, room, temperature)
+                    soft_message(shape, tables, factor_of[s], s, messages, room, temperature)
                 for x in range(n_own):
                     rest[place(at + x)] = out[x]
             for x in range(n_own):
@@ -209,7 +217,7 @@ def _soft_pass(shape, unary, tables, messages, temperature, room, is_forward, is
 
 
 @inlined
-def _soft_pair(tables, table, is_row, messages, at, n_other, out, n_own, temperature):
+def soft_pair(tables, table, is_row, messages, at, n_other, out, n_own, temperature):
     """Fill out with the message of a dense pair at a temperature."""
     pair_message(tables, table, is_row, messages, at, n_other, out, 0, n_own)
     along, across = (1, n_other) if is_row else (n_own, 1)
@@ -227,7 +235,7 @@ def _soft_pair(tables, table, is_row, messages, at, n_other, out, n_own, tempera
 
 
 @jitable
-def _soft_message(shape, tables, f, slot, messages, room, temperature):
+def soft_message(shape, tables, f, slot, messages, room, temperature):
     """Fill room.out with the message of any table at a temperature; room.guess is scratch."""
     first, last = shape.member_at[f], shape.member_at[f + 1]
     table = shape.table_at[f]
@@ -272,7 +280,7 @@ def _soften(shape, unary, tables, messages, temperature, room):
                     nodes[first + x] = -np.inf
                 else:
                     nodes[first + x] -= m
-        _softmax(nodes, first, last, temperature)
+        softmax(nodes, first, last, temperature)
     for f in range(shape.kinds.shape[0]):
         for cell in range(cell_at[f + 1] - cell_at[f]):
             value = tables[shape.table_at[f] + cell]
@@ -282,11 +290,11 @@ def _soften(shape, unary, tables, messages, temperature, room):
                 value += messages[shape.message_at[s] + left % size]
                 left //= size
             factors[cell_at[f] + cell] = value
-        _softmax(factors, cell_at[f], cell_at[f + 1], temperature)
+        softmax(factors, cell_at[f], cell_at[f + 1], temperature)
 
 
 @jitable
-def _softmax(values, first, last, temperature):
+def softmax(values, first, last, temperature):
     """Replace values[first:last] by its softmax; one of them is finite."""
     top, total = -np.inf, 0.0
     for i in range(first, last):
@@ -296,3 +304,14 @@ def _softmax(values, first, last, temperature):
         total += values[i]
     for i in range(first, last):
         values[i] /= total
+
+
+def _example() -> tuple[Any, ...]:
+    """Return arguments of `smoothed`, of the types that all callers have."""
+    shape, unary, tables, messages, *_ = srmp_example()
+    room = smoothed_room(shape)
+    return shape, unary, tables, messages, 0.1, 1, 1, room, np.zeros(2), np.zeros(1)
+
+
+#: It takes seconds to compile, so all callers share one code.
+SMOOTHED = sealed(smoothed, 0, BOUND_AND_SCORE, _example)

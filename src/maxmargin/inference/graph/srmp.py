@@ -26,19 +26,20 @@ The bound may stop above that of the linear relaxation, because coordinates are 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import jitable, kernel
+from maxmargin.core.sealed import sealed
 from maxmargin.inference._inline import inlined
 from maxmargin.inference.graph.factors.pair import pair_message, place
 from maxmargin.inference.graph.factors.switch import factor_message
 from maxmargin.inference.graph.score import labelling_score
-from maxmargin.inference.graph.shape import DENSE, Shape
+from maxmargin.inference.graph.shape import DENSE, Shape, graph_shape, read_only
 
-__all__ = ["SrmpRoom", "srmp", "srmp_room"]
+__all__ = ["BOUND_AND_SCORE", "SRMP", "SrmpRoom", "srmp", "srmp_example", "srmp_room"]
 
 EARLIER, LATER = 1, 2
 
@@ -113,11 +114,11 @@ def srmp_room(shape: Shape) -> SrmpRoom:
     largest = int(shape.n_labels.max(initial=1))
     n_messages = int(shape.message_at[-1])
     return SrmpRoom(
-        reach,
-        1.0 / np.maximum(1, np.maximum(n_earlier, n_later)),
-        partner,
-        far,
-        is_row,
+        read_only(reach),
+        read_only(1.0 / np.maximum(1, np.maximum(n_earlier, n_later))),
+        read_only(partner),
+        read_only(far),
+        read_only(is_row),
         np.zeros(n_messages),
         np.zeros(0 if is_pair.all() else n_messages),
         np.zeros(largest),
@@ -318,3 +319,16 @@ def _hold(shape, messages, factor, v, is_forward, room):
         else:
             for x in range(n_own):
                 held[at + x] = messages[at + x]
+
+
+def srmp_example() -> tuple[Any, ...]:
+    """Return arguments of `srmp`, of the types that all callers have."""
+    shape = graph_shape([1, 1], [0, 1], [2], [0])
+    labels = np.zeros(2, dtype=np.int32)
+    return shape, np.zeros(2), np.zeros(1), np.zeros(2), 1, 0.0, srmp_room(shape), labels
+
+
+#: What `srmp` and its like return: a bound, a score, and how much was done.
+BOUND_AND_SCORE = "Tuple(float64, float64, int64)"
+#: It takes seconds to compile, so all callers share one code.
+SRMP = sealed(srmp, 0, BOUND_AND_SCORE, srmp_example)

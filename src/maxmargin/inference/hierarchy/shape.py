@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["HierarchyShape", "ancestors", "hierarchy_shape", "is_forest", "parents_first"]
+__all__ = [
+    "HierarchyShape",
+    "ancestors",
+    "hierarchy_shape",
+    "is_forest",
+    "parents_first",
+    "parents_of",
+]
 
 
 class HierarchyShape(NamedTuple):
@@ -55,11 +63,15 @@ def hierarchy_shape(n_nodes: int, child: npt.ArrayLike, parent: npt.ArrayLike) -
 
 
 def parents_first(
-    n_nodes: int, child: npt.ArrayLike, parent: npt.ArrayLike
+    n_nodes: int,
+    child: npt.ArrayLike,
+    parent: npt.ArrayLike,
+    names: Sequence[Any] | None = None,
 ) -> npt.NDArray[np.int64]:
     """Return the nodes in an order in which parents come before children, lowest numbers first.
 
-    Raises ValueError with the nodes of a cycle if there is one.
+    Raises ValueError with the nodes of a cycle if there is one, by their names where these are
+    given.
 
     Examples
     --------
@@ -85,13 +97,21 @@ def parents_first(
                 heapq.heappush(ready, own)
     if len(order) < n_nodes:
         cycle = _cycle(edges, np.asarray(n_above) > 0)
-        raise ValueError(f"the hierarchy has a cycle: {' < '.join(map(str, cycle))}.")
+        called = cycle if names is None else [repr(names[v]) for v in cycle]
+        raise ValueError(f"the hierarchy has a cycle: {' < '.join(map(str, called))}.")
     return np.array(order, dtype=np.int64)
 
 
 def is_forest(shape: HierarchyShape) -> bool:
     """Tell whether every node has at most one parent."""
     return bool(np.diff(shape.parent_at).max(initial=0) <= 1)
+
+
+def parents_of(shape: HierarchyShape) -> npt.NDArray[np.int32]:
+    """Return the parent of each node of a forest, -1 for roots."""
+    parent = np.full(len(shape.parent_at) - 1, -1, dtype=np.int32)
+    parent[np.diff(shape.parent_at) == 1] = shape.parents
+    return parent
 
 
 def ancestors(shape: HierarchyShape, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:

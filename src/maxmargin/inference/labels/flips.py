@@ -6,16 +6,18 @@ weights give the same labels.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference.labels.graph import LabelGraph
+from maxmargin.core.sealed import sealed
+from maxmargin.inference.labels.graph import LabelGraph, label_graph
 from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
 
 __all__ = [
+    "BEST_BOUNDED",
     "BoundedRoom",
     "FlipRoom",
     "best_labels_bounded",
@@ -257,3 +259,13 @@ def _round_in_turn(unary, graph, pair, n_halves, room, trial):
         change = trial[surest] - 0.5
         for i in range(graph.start[surest], graph.start[surest + 1]):
             field[graph.neighbour[i]] += change * pair[graph.edge_of[i]]
+
+
+def _example() -> tuple[Any, ...]:
+    """Return arguments of `best_labels_bounded`, of the types that all callers have."""
+    graph = label_graph(2, [(0, 1)])
+    return np.zeros(2), graph, np.zeros(1), bounded_room(graph), np.zeros(2, dtype=np.int32)
+
+
+#: It takes seconds to compile, so all callers share one code.
+BEST_BOUNDED = sealed(best_labels_bounded, 0, "Tuple(float64, float64)", _example)

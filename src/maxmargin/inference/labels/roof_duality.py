@@ -21,17 +21,18 @@ Three steps, of which in training the first mostly suffices:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
+from maxmargin.core.sealed import sealed
 from maxmargin.inference.graph.maxflow import FlowNetwork, FlowRoom, flow_room, max_flow
 from maxmargin.inference.labels.dominance import OPEN, decide_by_dominance
-from maxmargin.inference.labels.graph import LabelGraph
+from maxmargin.inference.labels.graph import LabelGraph, label_graph
 
-__all__ = ["RoofRoom", "roof_dual", "roof_room"]
+__all__ = ["ROOF_DUAL", "RoofRoom", "roof_dual", "roof_room"]
 
 
 class RoofRoom(NamedTuple):
@@ -269,3 +270,14 @@ def _decide_ties(n_open, room, node2):
     for k in range(n_open):
         if node2[open_labels[k]] == 1 and component[k] != component[n_open + k]:
             node2[open_labels[k]] = 2 if component[k] < component[n_open + k] else 0
+
+
+def _example() -> tuple[Any, ...]:
+    """Return arguments of `roof_dual`, of the types that all callers have."""
+    graph = label_graph(2, [(0, 1)])
+    node2, edge2 = np.zeros(2, dtype=np.int32), np.zeros(1, dtype=np.int32)
+    return np.zeros(2), graph, np.zeros(1), roof_room(graph), node2, edge2
+
+
+#: It takes seconds to compile, so all callers share one code.
+ROOF_DUAL = sealed(roof_dual, 0, "float64", _example)

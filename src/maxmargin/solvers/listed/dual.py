@@ -2,12 +2,13 @@
 
 A state keeps beta_i: alpha_i with 1 subtracted at the true output. Where lam is small, all entries
 of beta_i are small, and adding the 1 would cost them digits. With the planes offset_k + slope_k h_k
-of blocks/dual.py, and phi(x_i, k) orthogonal and equally long,
+of blocks/dual.py,
 
     w = -1/(lam n) sum_i s_i sum_k beta_ik slope_ik ( phi(x_i, k) - phi(x_i, y_i) ),
     D = 1/n sum_i s_i sum_k beta_ik offset_ik - lam/2 |w|^2.
 
-Under margin rescaling every plane is h + g: then a state keeps neither slopes nor offsets.
+Under margin rescaling every plane is h + g: then a state keeps neither slopes nor offsets, if the
+phi(x_i, k) are orthogonal and equally long.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import add_listed, conjugate, listed_norms, n_listed, output_cost, psi
+from maxmargin.core.contract import (
+    add_listed,
+    conjugate,
+    listed_gram,
+    listed_norms,
+    n_listed,
+    output_cost,
+    psi,
+)
 from maxmargin.core.problem import Problem
 from maxmargin.search.direct import Direct
 from maxmargin.solvers.contract import State
@@ -83,12 +92,14 @@ def new_state(problem: Problem) -> ListedState:
     shape = problem.n_examples, int(n_listed(problem.view.data))
     slope, offset = empty = np.zeros((2, 0, 0))
     search = problem.view.search
-    # Where the search is one call of the oracle for h + g, every plane is h + g: keep none.
-    if not isinstance(search, Direct) or search != Direct(1.0, 1.0):
+    # Where the search is one call of the oracle for h + g, every plane is h + g: keep none, as the
+    # projection needs none.
+    has_gram = problem.remember(listed_gram) is not None
+    if has_gram or not isinstance(search, Direct) or search != Direct(1.0, 1.0):
         slope, offset = np.zeros((2, *shape))
         run = problem.bind(first_planes)
         is_margin = run(problem.view, problem.truths, slope, offset, problem.desk().y)
-        if is_margin and problem.is_linear:
+        if is_margin and problem.is_linear and not has_gram:
             slope, offset = empty
     return ListedState(np.zeros(problem.n_weights), np.zeros(shape), slope, offset)
 

@@ -7,7 +7,8 @@ Where the outputs of an example can be listed and their features are orthogonal 
 
 where v_i are the values h + g of all outputs and A_i = s_i |phi(x_i)|^2 / (lam n). This is the
 Crammer-Singer block problem, solved in a few sweeps over its K numbers. It belongs to margin
-rescaling; for other surrogates, whose planes have other slopes than 1, see sdca_planes.py.
+rescaling; for other surrogates, whose planes have other slopes than 1, see sdca_planes.py, and
+sdca_gram.py for features that are not orthogonal.
 
 Near the optimum most blocks no longer change, and the others move mass between two or three
 outputs. So after each pass over all blocks and outputs, the moving blocks are visited again with
@@ -42,6 +43,7 @@ from maxmargin.solvers.listed.dual import (
     new_state,
     sum_weights,
 )
+from maxmargin.solvers.listed.sdca_gram import gram_of, gram_pass
 from maxmargin.solvers.listed.sdca_planes import planes_pass, sheet_for
 
 #: An output without mass stays active if it would get mass once its value grew by this much.
@@ -194,8 +196,9 @@ def few_pass(
 class SDCA(Solver):
     """Dual coordinate ascent over blocks, for structures whose outputs can be listed.
 
-    Under margin rescaling every block is solved exactly. Under other surrogates a few pairwise
-    steps bring the values of its planes together. All outputs are listed; none is searched for.
+    Under margin rescaling every block is solved exactly, if the features of outputs are orthogonal.
+    Under other surrogates, and for the labels of a hierarchy, a few pairwise steps bring the values
+    of its planes together. All outputs are listed; none is searched for.
 
     Parameters
     ----------
@@ -252,7 +255,7 @@ class SDCA(Solver):
         dual, estimate = dual_value(problem, state), whole / n
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
-            primal, excess = problem.assess(w)
+            primal, excess = self.assess(problem, w)
             return Progress(dual, estimate, primal=primal, w=w, excess=excess)
         return Progress(dual, estimate)
 
@@ -265,13 +268,18 @@ class SDCA(Solver):
         mean: np.ndarray | None,
     ) -> tuple[float, np.ndarray | None]:
         """Visit blocks, with all their outputs (``whole``) or the active ones alone."""
-        function = planes_pass if state.has_planes else whole_pass if whole else few_pass
+        function: Any = planes_pass if state.has_planes else whole_pass if whole else few_pass
+        gram = gram_of(problem)
+        if gram is not None:
+            function = gram_pass
         run = problem.bind(function)
         inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
         blocks, desk = blocks_of(problem, state), problem.desk()
         own: tuple[Any, ...] = ()
         if state.has_planes:
             own = sheet_for(state.beta.shape[1]), whole, not problem.is_linear
+        if gram is not None:
+            own = *own, gram
 
         def call(first: int, last: int, total: float) -> float:
             problem.n_oracle_calls += last - first

@@ -17,6 +17,7 @@ from maxmargin.solvers.cutting.one_slack import OneSlack, OneSlackState
 from maxmargin.solvers.cutting.one_slack_rows import OneSlackRowsState
 from maxmargin.solvers.listed import dual as listed
 from maxmargin.solvers.listed.dual import ListedState
+from maxmargin.solvers.listed.shared import SharedState
 from maxmargin.solvers.online.perceptron import PerceptronState
 from maxmargin.solvers.online.sgd import SgdState
 from maxmargin.solvers.restore.blocks import audit_blocks, check_blocks
@@ -56,10 +57,19 @@ def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
     return -math.inf if type(state) in _CHECKS else math.inf
 
 
+def refuse_shared(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    """Refuse a state under the shared norm.
+
+    Its dual may fall from pass to pass, so the last state proves less than the run has proved.
+    """
+    raise ValueError("a run under the shared norm cannot be resumed; fit anew")
+
+
 _Check = Callable[[Problem, Solver, Arrays], dict[str, np.ndarray]]
 _CHECKS: dict[type[State], _Check] = {
     BlockState: check_blocks,
     ListedState: check_listed,
+    SharedState: refuse_shared,
     OneSlackState: check_planes,
     OneSlackRowsState: check_planes_rows,
     SgdState: check_sgd,

@@ -15,6 +15,7 @@ from maxmargin.core.contract import (
     add_row,
     add_scores,
     are_outputs,
+    belongs,
     difference_potentials,
     few_scores,
     implements,
@@ -41,6 +42,15 @@ from maxmargin.features.rows import (
 )
 
 
+class OneLabel:
+    """Family of data whose outputs are one label of ``n_labels``, with a score in theta each.
+
+    They have the fields ``labels`` and ``n_labels``, and theta a field ``scores``. So the oracles
+    of classes serve them all.
+    """
+
+
+@belongs(OneLabel)
 class MulticlassData(NamedTuple):
     """Examples to classify. w = [weights (n_columns, n_labels) | bias (n_labels)]."""
 
@@ -71,19 +81,19 @@ def _n_weights(data):
     return (data.n_columns + data.has_bias) * data.n_labels
 
 
-@implements(output_sizes, MulticlassData)
+@implements(output_sizes, OneLabel)
 def _output_sizes(data):
     """Return 1 for every example: an output is the index of one class."""
     return np.ones(len(data.labels), dtype=np.int64)
 
 
-@implements(truths, MulticlassData)
+@implements(truths, OneLabel)
 def _truths(data):
     """Return the true class of every example."""
     return data.labels
 
 
-@implements(are_outputs, MulticlassData)
+@implements(are_outputs, OneLabel)
 def _are_classes(
     data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
@@ -104,7 +114,7 @@ def _score_lengths(data):
     return lengths + data.has_bias, terms + 1.0
 
 
-@implements(output_size, MulticlassData)
+@implements(output_size, OneLabel)
 def _output_size(data, i):
     """Return 1: the index of the class."""
     return 1
@@ -128,7 +138,7 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
     theta.scores[0, outputs[at]] -= square
 
 
-@implements(parts, MulticlassData)
+@implements(parts, OneLabel)
 def _parts(data, i, outputs, at, scale, mu):
     """Add scale to the class of the output."""
     mu.scores[0, outputs[at]] += scale
@@ -146,7 +156,7 @@ def _add_parts(data, i, mu, scale, w):
                 W[data.n_columns, k] += mass
 
 
-@implements(margin_error, MulticlassData)
+@implements(margin_error, OneLabel)
 def _margin_error(data, i, theta, outputs, at):
     """Return the score of the output less that of the true class."""
     return theta.scores[0, outputs[at]] - theta.scores[0, data.labels[i]]
@@ -166,7 +176,7 @@ def _add_difference(data, i, outputs, at, scale, w):
         W[data.n_columns, label] -= scale
 
 
-@implements(n_listed, MulticlassData)
+@implements(n_listed, OneLabel)
 def _n_listed(data):
     """Return the number of classes, each of which is one output."""
     return data.n_labels

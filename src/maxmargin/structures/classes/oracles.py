@@ -25,7 +25,7 @@ from maxmargin.core.contract import (
     profile_room,
 )
 from maxmargin.costs.tables import PartCost, WholeCost
-from maxmargin.structures.classes.data import MulticlassData
+from maxmargin.structures.classes.data import OneLabel
 
 
 @generic
@@ -45,13 +45,13 @@ def _price_of_mistake(cost, i, truth, label):
     return cost.price[i] if label != truth else 0.0
 
 
-@implements(output_cost, MulticlassData, CostOfPositions)
+@implements(output_cost, OneLabel, CostOfPositions)
 def _output_cost(data, cost, i, outputs, at):
     """Return the price of the class."""
     return class_price(cost, i, data.labels[i], outputs[at])
 
 
-@implements(list_values, MulticlassData, CostOfPositions)
+@implements(list_values, OneLabel, CostOfPositions)
 def _list_values(data, cost, i, theta, values, costs):
     """List the cost of every class, and h + g."""
     truth = data.labels[i]
@@ -60,7 +60,7 @@ def _list_values(data, cost, i, theta, values, costs):
         values[k] = costs[k] + theta.scores[0, k] - theta.scores[0, truth]
 
 
-@implements(maximize, MulticlassData, CostOfPositions)
+@implements(maximize, OneLabel, CostOfPositions)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Try every class; of equals the lowest stays."""
     truth = data.labels[i]
@@ -74,19 +74,19 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
             outputs[at] = k
 
 
-@implements(profile_levels, MulticlassData, CostOfPositions)
+@implements(profile_levels, OneLabel, CostOfPositions)
 def _profile_levels(data, cost):
     """Return the number of classes: each class is a level of its own."""
     return data.n_labels
 
 
-@implements(profile_room, MulticlassData, CostOfPositions)
+@implements(profile_room, OneLabel, CostOfPositions)
 def _profile_room(data, cost):
     """Return one cell, in which `profile` asks for the cost of a class."""
     return np.zeros(1, dtype=np.int32)
 
 
-@implements(profile, MulticlassData, CostOfPositions)
+@implements(profile, OneLabel, CostOfPositions)
 def _profile(data, cost, i, theta, room, own, h, g):
     """List h and g of every class: level k is class k, whatever the costs are."""
     truth_score = theta.scores[0, data.labels[i]]
@@ -97,19 +97,19 @@ def _profile(data, cost, i, theta, room, own, h, g):
     return data.n_labels
 
 
-@implements(profile_output, MulticlassData, CostOfPositions)
+@implements(profile_output, OneLabel, CostOfPositions)
 def _profile_output(data, cost, i, theta, room, own, level, outputs, at):
     """Write the class of a level: its index is the level."""
     outputs[at] = level
 
 
-@implements(k_best_room, MulticlassData)
+@implements(k_best_room, OneLabel)
 def _k_best_room(data, cost, k):
     """Return room for the values of the k best classes."""
     return np.zeros(k)
 
 
-@implements(k_best, MulticlassData, CostOfPositions)
+@implements(k_best, OneLabel, CostOfPositions)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     """Insert every class into a list of the k best, which stays sorted.
 
@@ -137,7 +137,7 @@ def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs
     return count
 
 
-@implements(constrained, MulticlassData, CostOfPositions)
+@implements(constrained, OneLabel, CostOfPositions)
 def _constrained(
     data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at
 ):

@@ -74,6 +74,7 @@ def stacked_graphs(
     bias: bool = True,
     edge_bias: bool = True,
     barrier: Any = None,
+    edge_barrier: Any = None,
 ) -> Graphs:
     """Return graphs with their true labels, as compiled code reads them.
 
@@ -92,6 +93,9 @@ def stacked_graphs(
     bias, edge_bias : as for `graph_layout`
     barrier : array of shape (N, n_labels), or None
         0 or -inf for every label at every node. None: all are allowed.
+    edge_barrier : array of shape (n_labels, n_labels), or None
+        0 or -inf for every pair of labels of an edge, the same for all edges. No true pair may be
+        forbidden. None: all are allowed.
     """
     n_nodes, n_edges = stack.nodes.shape[0], len(stack.edges)
     hyper_at = np.zeros(stack.n_graphs + 1) if stack.hyper_at is None else stack.hyper_at
@@ -137,12 +141,16 @@ def stacked_graphs(
     wide = np.zeros((0, n_labels)) if barrier is None else barrier
     if np.shape(wide) != (len(wide) and n_nodes, n_labels):
         raise ValueError(f"barrier must have the shape {(n_nodes, n_labels)}, got {wide.shape}.")
+    wall = np.zeros(0) if edge_barrier is None else np.asarray(edge_barrier, dtype=np.float64)
+    if edge_barrier is not None:
+        _check_edge_barrier(wall, stack, np.asarray(labels), n_labels)
     return Graphs(
         as_features(stack.nodes),
         as_features(edge_matrix),
         as_features(hyper_matrix),
         frozen(labels, np.int32),
         frozen(wide, np.float64),
+        frozen(wall.reshape(-1), np.float64),
         node_type,
         edge_type,
         hyper_type,
@@ -158,6 +166,25 @@ def stacked_graphs(
         layout,
         stacked_shapes(n_labels, stack.node_at, factor_at, members, all_orders),
     )
+
+
+def _check_edge_barrier(
+    wall: np.ndarray, stack: StackedGraphs, labels: np.ndarray, n_labels: int
+) -> None:
+    if wall.shape != (n_labels, n_labels) or not ((wall == 0.0) | np.isneginf(wall)).all():
+        raise ValueError(
+            f"edge_barrier must hold 0 or -inf and have the shape {(n_labels, n_labels)}, got "
+            f"{wall.tolist()}."
+        )
+    graph = np.repeat(np.arange(stack.n_graphs), np.diff(stack.edge_at))
+    ends = labels[np.asarray(stack.node_at)[graph][:, None] + stack.edges].astype(np.int64)
+    bad = np.flatnonzero(np.isneginf(wall[ends[:, 0], ends[:, 1]]))
+    if len(bad):
+        a, b = stack.edges[bad[0]].tolist()
+        raise ValueError(
+            f"graph {graph[bad[0]]} has the true labels {ends[bad[0]].tolist()} at its edge "
+            f"({a}, {b}), which edge_barrier forbids."
+        )
 
 
 def _ends(sizes: Any) -> np.ndarray:

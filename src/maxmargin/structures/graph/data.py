@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
+    TrueParts,
     are_outputs,
     belongs,
     implements,
@@ -22,11 +23,12 @@ from maxmargin.core.contract import (
     output_size,
     output_sizes,
     score_lengths,
+    true_parts,
     truths,
 )
 from maxmargin.features.rows import row_lengths
 from maxmargin.structures.graph.layout import CellTable, GraphLayout
-from maxmargin.structures.graph.shapes import Shapes
+from maxmargin.structures.graph.shapes import Shapes, links_of
 
 
 class Graphs(NamedTuple):
@@ -41,6 +43,7 @@ class Graphs(NamedTuple):
     hyper: Any  # features, one row per hyperedge
     labels: Any  # (N,) int32: the true labels
     barrier: Any  # (N or 0, n_labels)
+    edge_barrier: Any  # (n_labels * n_labels or 0,): the same for pairs of labels at all edges
     node_type: Any  # (N,) int32
     edge_type: Any  # (E,) int32
     hyper_type: Any  # (H,) int32
@@ -184,6 +187,13 @@ def _truths(data):
     return data.graphs.labels
 
 
+@implements(true_parts, AnyGraphs)
+def _true_parts(data):
+    """Return the true labels of all nodes, and which nodes are joined."""
+    shapes = data.graphs.shapes
+    return TrueParts("vertices", np.diff(shapes.node_at), data.graphs.labels, links_of(shapes))
+
+
 @implements(are_outputs, IntegralGraphs)
 def _are_labellings(
     data: Any, examples: np.ndarray, cells: np.ndarray, lengths: np.ndarray
@@ -196,8 +206,23 @@ def _are_labellings(
         ends = np.cumsum(lengths)
         rows = np.arange(len(cells)) + np.repeat(starts - (ends - lengths), lengths)
         good &= np.isfinite(graphs.barrier[rows, np.where(good, cells, 0)])
-    wrong = np.bincount(np.repeat(np.arange(len(examples)), lengths), ~good, len(examples))
-    return np.asarray(wrong == 0)
+    wrong = np.bincount(np.repeat(np.arange(len(examples)), lengths), ~good, len(examples)) > 0
+    if len(graphs.edge_barrier):
+        ends = np.cumsum(lengths)
+        for place, (i, end, length) in enumerate(zip(examples, ends, lengths, strict=True)):
+            if not wrong[place]:
+                wrong[place] = breaks_edge(graphs, i, cells[end - length : end])
+    return np.asarray(~wrong)
+
+
+def breaks_edge(graphs: Graphs, i: int, labels: np.ndarray) -> bool:
+    """Tell whether a labelling of graph i has a pair of labels that is forbidden at edges."""
+    shapes, n_labels = graphs.shapes, graphs.layout.n_labels
+    n_edges = int(graphs.edge_at[i + 1] - graphs.edge_at[i])
+    first = int(shapes.slot_from[i])
+    pairs = shapes.members[first : first + 2 * n_edges].reshape(-1, 2)  # edges come first
+    cells = labels[pairs[:, 0]] * n_labels + labels[pairs[:, 1]]
+    return bool(np.isneginf(graphs.edge_barrier[cells]).any())
 
 
 @implements(score_lengths, AnyGraphs)

@@ -17,7 +17,7 @@ from maxmargin.core.contract import (
     maximize,
     workspace,
 )
-from maxmargin.costs.tables import SumOverPositions, WholeCost
+from maxmargin.costs.tables import SumOverParts, WholeCost
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.forest import (
     ForestOrder,
@@ -30,7 +30,7 @@ from maxmargin.inference.graph.forest import (
     kbest_room,
 )
 from maxmargin.inference.graph.shape import Shape
-from maxmargin.structures.graph.costs import augment, is_truth, write_truth
+from maxmargin.structures.graph.costs import SMALL_SCALE, augment, is_truth, write_truth
 from maxmargin.structures.graph.cycles import cycle_of
 from maxmargin.structures.graph.data import ForestGraphs, Graphs, graph_potentials
 from maxmargin.structures.graph.shapes import Shapes, graph_of
@@ -94,6 +94,7 @@ class ForestOracleRoom(NamedTuple):
     """Room for the best labelling of one graph, and for the two best."""
 
     augmented: Any  # (most nodes * n_labels,)
+    tables: Any  # (most cells,), for costs of edges
     forest: ForestRoom
     two: KBestRoom
     pair: Any  # (2 * most nodes,) int32
@@ -107,6 +108,7 @@ def _workspace(data):
     theta = graph_potentials(data)
     room = ForestOracleRoom(
         np.zeros(len(theta.unary)),
+        np.zeros(len(theta.tables)),
         forest_room(shape),
         kbest_room(shape, 2),
         np.zeros(2 * len(shape.n_labels), dtype=np.int32),
@@ -122,13 +124,13 @@ def forest_of(data, i):
     return ForestOrder(data.order[first:last], data.parent[first:last], data.edge[first:last])
 
 
-@implements(maximize, ForestGraphs, SumOverPositions)
+@implements(maximize, ForestGraphs, SumOverParts)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Find the best labelling in two passes, with the cost added to the unary potentials."""
+    """Find the best labelling in two passes, with the cost added to the potentials."""
     shape = graph_of(data.graphs.shapes, i)
-    augment(data, cost, i, theta, score_scale, cost_scale, room.augmented)
+    own = augment(cost, data, i, theta, max(score_scale, SMALL_SCALE), cost_scale, room)
     found = outputs[at : at + shape.n_labels.shape[0]]
-    best_forest(shape, room.augmented, theta.tables, forest_of(data, i), room.forest, found)
+    best_forest(shape, own.unary, own.tables, forest_of(data, i), room.forest, found)
 
 
 # -- the k best ----------------------------------------------------------------------------------
@@ -152,16 +154,16 @@ def _k_best_room(data, cost, k):
     return KBestOracleRoom(kbest_room(shape, k), labels, np.zeros(k))
 
 
-@implements(k_best, ForestGraphs, SumOverPositions)
+@implements(k_best, ForestGraphs, SumOverParts)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
-    """Find the k best labellings, with the cost added to the unary potentials."""
+    """Find the k best labellings, with the cost added to the potentials."""
     shape = graph_of(data.graphs.shapes, i)
     n = shape.n_labels.shape[0]
-    augment(data, cost, i, theta, score_scale, cost_scale, room.augmented)
+    priced = augment(cost, data, i, theta, max(score_scale, SMALL_SCALE), cost_scale, room)
     return best_k_forest(
         shape,
-        room.augmented,
-        theta.tables,
+        priced.unary,
+        priced.tables,
         forest_of(data, i),
         k,
         own.best,

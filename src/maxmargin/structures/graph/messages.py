@@ -95,6 +95,7 @@ class CyclicRoom(NamedTuple):
     """Room for the best labelling of one graph; arrays are as long as the largest graph needs."""
 
     augmented: Any  # (most nodes * n_labels,)
+    tables: Any  # (most cells,), for costs of edges
     messages: Any  # (most slots * n_labels,)
     labels: Any  # (most nodes,) int32
     rest: Any
@@ -160,6 +161,7 @@ def cyclic_room(data: Any) -> CyclicRoom:
     )
     return CyclicRoom(
         np.zeros(n_nodes * n_labels),
+        np.zeros(int(np.asarray(shapes.n_cells).max(initial=0))),
         np.zeros(n_messages),
         ints(n_nodes),
         np.zeros(n_messages),

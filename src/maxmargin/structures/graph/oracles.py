@@ -19,9 +19,10 @@ from maxmargin.core.contract import (
     maximize_bounded,
     output_cost,
 )
+from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.tables import SumOverPositions
 from maxmargin.inference.graph.score import dense_score
-from maxmargin.structures.graph.costs import augment, largest_prices
+from maxmargin.structures.graph.costs import SMALL_SCALE, augment, largest_prices, price_sum
 from maxmargin.structures.graph.data import Effort, GeneralGraphs
 from maxmargin.structures.graph.messages import branch_room_of, srmp_room_of
 from maxmargin.structures.graph.sealed import call_branch, call_srmp
@@ -65,21 +66,21 @@ def wanted_effort(data):
 def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels):
     """Write a good labelling; return how much better the best one can be, and what was wanted.
 
-    What is maximised is the score plus cost_scale / score_scale times the cost; score_scale > 0.
+    What is maximised is the score plus cost_scale / score_scale times the cost, see `augment`.
     ``messages`` is where to start, and receives where the search ended.
     """
     graphs = data.graphs
     shape = graph_of(graphs.shapes, i)
     first, n = graphs.shapes.node_at[i], shape.n_labels.shape[0]
     n_unary = n * graphs.layout.n_labels
-    augment(data, cost, i, theta, score_scale, cost_scale, room.augmented)
-    unary = room.augmented[:n_unary]
+    priced = augment(cost, data, i, theta, score_scale, cost_scale, room)
+    unary, tables = priced.unary[:n_unary], priced.tables
     own = srmp_room_of(data, room, i)
     own.floor[0], own.keeps[0], own.keeps[1] = -np.inf, False, False
-    truth = dense_score(shape, unary, theta.tables, graphs.labels[first : first + n])
+    truth = dense_score(shape, unary, tables, graphs.labels[first : first + n])
     largest = 0.0
     if effort.precision > 0.0:
-        largest = largest_prices(data, cost, i, theta, room.labels, 0)
+        largest = price_sum(cost, data, i, theta, room.labels)
         largest = max(SMALLEST_LOSS * largest, data.memory.loss[0]) * cost_scale / score_scale
     bound, score, n_done = 1e300, truth, 0
     for v in range(n):
@@ -89,7 +90,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     while True:
         last = bound
         found, value, n_more = call_srmp(
-            room.entries, shape, unary, theta.tables, messages, STRIDE, ROUNDING, own, trial
+            room.entries, shape, unary, tables, messages, STRIDE, ROUNDING, own, trial
         )
         own.keeps[0] = own.keeps[1] = True
         n_done += n_more
@@ -114,7 +115,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
             room.entries,
             shape,
             unary,
-            theta.tables,
+            tables,
             messages,
             effort.most_branches,
             1,
@@ -134,36 +135,85 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     return (left if left > ROUNDING * (1.0 + abs(bound)) else 0.0), wanted
 
 
-@implements(maximize, GeneralGraphs, SumOverPositions)
-def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from nothing, to the end."""
+@jitable
+def _n_messages(data, i):
     shapes = data.graphs.shapes
-    if score_scale == 0.0:
-        largest_prices(data, cost, i, theta, outputs, at)
-        return
-    n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
-    messages = room.messages[:n_messages]
+    return (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
+
+
+@jitable
+def _n_nodes(data, i):
+    return data.graphs.shapes.node_at[i + 1] - data.graphs.shapes.node_at[i]
+
+
+@jitable
+def search_anew(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from nothing, to the end; return how much better the best labelling can be."""
+    messages = room.messages[: _n_messages(data, i)]
     messages[:] = 0.0
-    labels = outputs[at : at + shapes.node_at[i + 1] - shapes.node_at[i]]
+    labels = outputs[at : at + _n_nodes(data, i)]
     effort = Effort(0.0, data.effort.n_iterations, data.effort.most_branches)
-    search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels)
+    return search_graph(
+        data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
+    )[0]
 
 
-@implements(maximize_bounded, GeneralGraphs, SumOverPositions)
-def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered, as far as the effort goes."""
-    shapes, memory = data.graphs.shapes, data.memory
-    if score_scale == 0.0:
-        return cost_scale * largest_prices(data, cost, i, theta, outputs, at)
-    n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
+@jitable
+def search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes; return a bound."""
+    memory, n_messages = data.memory, _n_messages(data, i)
     messages = memory.messages[memory.at[i] : memory.at[i + 1]]
     if messages.shape[0] < n_messages:
         messages = room.messages[:n_messages]
         messages[:] = 0.0
-    labels = outputs[at : at + shapes.node_at[i + 1] - shapes.node_at[i]]
+    labels = outputs[at : at + _n_nodes(data, i)]
     effort = wanted_effort(data)
     left, _ = search_graph(
         data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
     )
     h = margin_error(data, i, theta, outputs, at)
     return score_scale * (h + left) + cost_scale * output_cost(data, cost, i, outputs, at)
+
+
+@jitable
+def search_largest(data, cost, i, theta, room, cost_scale, outputs, at):
+    """Search for the largest cost, from nothing; scores break ties. Return a bound."""
+    left = search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
+    bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
+    search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+    return bound
+
+
+@implements(maximize, GeneralGraphs, SumOverPositions)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from nothing, to the end."""
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] == 0:
+        largest_prices(data, cost, i, theta, outputs, at)
+        return
+    scale = max(score_scale, SMALL_SCALE)
+    search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
+
+
+@implements(maximize_bounded, GeneralGraphs, SumOverPositions)
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes."""
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] > 0:
+        return search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
+    if score_scale == 0.0:
+        return cost_scale * largest_prices(data, cost, i, theta, outputs, at)
+    return search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+
+
+@implements(maximize, GeneralGraphs, EdgeCost)
+def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from nothing, to the end; scores break the ties of largest costs."""
+    scale = max(score_scale, SMALL_SCALE)
+    search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
+
+
+@implements(maximize_bounded, GeneralGraphs, EdgeCost)
+def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes."""
+    if score_scale == 0.0:
+        return search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
+    return search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)

@@ -15,9 +15,9 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
-    TrueParts,
     add_difference,
     are_outputs,
+    generic,
     implements,
     margin_error,
     mix,
@@ -26,7 +26,6 @@ from maxmargin.core.contract import (
     output_size,
     output_sizes,
     parts,
-    true_parts,
     truth_sizes,
     truths,
 )
@@ -40,8 +39,9 @@ from maxmargin.core.contract.fractional import (
     spread_difference,
     value_of,
 )
-from maxmargin.costs.tables import SumOverPositions
-from maxmargin.structures.graph.costs import node_factor
+from maxmargin.costs.edge_tables import EdgeCost
+from maxmargin.costs.tables import SumOverParts, SumOverPositions
+from maxmargin.structures.graph.costs import cell_price, node_price
 from maxmargin.structures.graph.data import RelaxedGraphs
 from maxmargin.structures.graph.parts import add_cell, add_node, cell_of, labelling_parts
 
@@ -90,13 +90,6 @@ def _truths(data):
 def _truth_sizes(data):
     """Return 1 for every example."""
     return np.ones(len(data.graphs.shapes.n_cells), dtype=np.int64)
-
-
-@implements(true_parts, RelaxedGraphs)
-def _true_parts(data):
-    """Return the true labels of all nodes, for costs that price positions."""
-    graphs = data.graphs
-    return TrueParts("positions", np.diff(graphs.shapes.node_at), graphs.labels)
 
 
 @implements(mix, RelaxedGraphs)
@@ -204,6 +197,11 @@ def _is_point(data: Any, i: int, cells: np.ndarray) -> bool:
         own = graphs.barrier[shapes.node_at[i] : shapes.node_at[i + 1]]
         if rows[np.isneginf(own)].max(initial=0.0) > ROUNDING:
             return False
+    if len(graphs.edge_barrier):
+        n_edges = int(graphs.edge_at[i + 1] - graphs.edge_at[i])
+        tables = factors[: n_edges * n_labels**2].reshape(n_edges, -1)
+        if tables[:, np.isneginf(graphs.edge_barrier)].max(initial=0.0) > ROUNDING:
+            return False
     return _fit_together(data, i, rows, factors)
 
 
@@ -274,18 +272,46 @@ def _add_difference(data, i, outputs, at, scale, w):
             add_cell(graphs, i, f, cell, mass, w)
 
 
-@implements(output_cost, RelaxedGraphs, SumOverPositions)
+@implements(output_cost, RelaxedGraphs, SumOverParts)
 def _output_cost(data, cost, i, outputs, at):
-    """Return the sum of the prices of all labels, each times how much of it there is."""
+    """Return the sum of the prices of all parts, each times how much of it there is."""
     graphs = data.graphs
-    n_labels, first = graphs.layout.n_labels, graphs.shapes.node_at[i]
-    tables = first_table(graphs)
+    shapes, n_labels = graphs.shapes, graphs.layout.n_labels
+    first, tables = shapes.node_at[i], first_table(graphs)
     total = 0.0
     for entry in range(n_entries(outputs, at)):
         part = index_of(outputs, at, entry)
         if part >= tables:
             break
         node = first + part // n_labels
-        price = cost.matrix[graphs.labels[node], part % n_labels]
-        total += node_factor(cost, i, node) * price * value_of(outputs, at, entry)
+        price = node_price(cost, i, node, graphs.labels[node], part % n_labels)
+        total += price * value_of(outputs, at, entry)
+    total += _cost_of_cells(cost, data, i, outputs, at)
     return max(total, 0.0)
+
+
+@generic
+def _cost_of_cells(cost, data, i, outputs, at):
+    """Return the same sum over the cells of tables."""
+
+
+@implements(_cost_of_cells, SumOverPositions)
+def _cost_of_no_cells(cost, data, i, outputs, at):
+    return 0.0
+
+
+@implements(_cost_of_cells, EdgeCost)
+def _cost_of_priced_cells(cost, data, i, outputs, at):
+    graphs = data.graphs
+    shapes, tables = graphs.shapes, first_table(graphs)
+    first = shapes.factor_at[i]
+    total = 0.0
+    for entry in range(n_entries(outputs, at)):
+        place = index_of(outputs, at, entry) - tables
+        if place >= 0:
+            f = _factor_of(graphs, i, place)
+            true = cell_of(graphs, i, f, graphs.labels, shapes.node_at[i])
+            cell = place - shapes.table_at[first + f]
+            price = cell_price(cost, i, first + f, graphs.layout.n_labels, true, cell)
+            total += price * value_of(outputs, at, entry)
+    return total

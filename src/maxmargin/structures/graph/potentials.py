@@ -132,6 +132,10 @@ def _score_edges(graphs, i, w, scale, tables):
             spread_columns(
                 tables, e * n_pair, e * n_cells, graphs.pair.column, graphs.pair.sign, 0, n_cells
             )
+    if graphs.edge_barrier.shape[0] > 0:
+        for e in range(last - first):
+            for cell in range(n_cells):
+                tables[e * n_cells + cell] += graphs.edge_barrier[cell]
 
 
 @jitable

@@ -21,13 +21,14 @@ from maxmargin.core.contract import (
     output_cost,
     workspace,
 )
-from maxmargin.core.sealed import sealed, write_addresses
+from maxmargin.core.sealed import write_addresses
+from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.tables import SumOverPositions
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.projection import point_value, project
 from maxmargin.inference.graph.score import dense_score
-from maxmargin.inference.graph.smoothed import SmoothedRoom, smoothed
-from maxmargin.structures.graph.costs import largest_prices
+from maxmargin.inference.graph.smoothed import SMOOTHED, SmoothedRoom
+from maxmargin.structures.graph.costs import SMALL_SCALE, augment, largest_prices
 from maxmargin.structures.graph.data import Effort, Graphs, RelaxedGraphs, graph_potentials
 from maxmargin.structures.graph.messages import (
     MOST_BYTES,
@@ -39,7 +40,6 @@ from maxmargin.structures.graph.messages import (
 )
 from maxmargin.structures.graph.oracles import search_graph, wanted_effort
 from maxmargin.structures.graph.points import write_labelling, write_point
-from maxmargin.structures.graph.sealed import one_edge
 from maxmargin.structures.graph.shapes import graph_of
 
 #: First temperature (as a share of the spread of potentials), temperatures and passes at each: from
@@ -119,23 +119,14 @@ def _smoothed_room(data, room, i, n_messages):
     )
 
 
-def _smoothed_arguments() -> tuple[Any, ...]:
-    data = relaxed_data(one_edge())
-    theta, room = workspace(data)
-    own = _smoothed_room(data, room, 0, len(room.messages))
-    shape, unary = graph_of(data.graphs.shapes, 0), room.search.augmented
-    return shape, unary, theta.tables, room.messages, 0.1, 1, 1, own, room.nodes, room.factors
-
-
-_SMOOTHED = sealed(smoothed, 0, "Tuple(float64, float64, int64)", _smoothed_arguments)
-call_smoothed = _SMOOTHED.call
+call_smoothed = SMOOTHED.call
 
 
 @implements(connect, RelaxedRoom)
 def _connect(room: RelaxedRoom) -> None:
     """Compile or load what the room is for, and write the addresses."""
     connect(room.search)
-    write_addresses(room.entries, _SMOOTHED)
+    write_addresses(room.entries, SMOOTHED)
 
 
 @jitable
@@ -151,8 +142,9 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effor
     if left <= wanted:
         return left
     shape = graph_of(shapes, i)
-    unary = room.search.augmented[: n * n_labels]
-    best = dense_score(shape, unary, theta.tables, labels)
+    priced = augment(cost, data, i, theta, score_scale, cost_scale, room.search)
+    unary, tables = priced.unary[: n * n_labels], priced.tables
+    best = dense_score(shape, unary, tables, labels)
     bound = best + left
     nodes, factors = room.nodes[: n * n_labels], room.factors[: shapes.n_cells[i]]
     own = _smoothed_room(data, room, i, messages.shape[0])
@@ -166,7 +158,7 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effor
             room.entries,
             shape,
             unary,
-            theta.tables,
+            tables,
             warm,
             share,
             n_rounds,
@@ -181,7 +173,7 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effor
         for k in range(factors.shape[0]):
             factors[k] = factors[k] if factors[k] > SMALLEST_MASS else 0.0
         project(shape, own.cell_at, nodes, factors, own.spare)
-        value = point_value(shape, unary, theta.tables, own.cell_at, nodes, factors)
+        value = point_value(shape, unary, tables, own.cell_at, nodes, factors)
         if value > best:
             best = value
             write_point(data, i, nodes, factors, outputs, at)
@@ -202,29 +194,23 @@ def _drop_small(nodes, n, n_labels):
             nodes[k] /= total
 
 
-@implements(maximize, RelaxedGraphs, SumOverPositions)
-def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from nothing, to the end."""
+@jitable
+def _search_anew(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from nothing, to the end; return how much better the best point can be."""
     shapes = data.graphs.shapes
-    if score_scale == 0.0:
-        largest_prices(data, cost, i, theta, room.labels, 0)
-        write_labelling(data, i, room.labels, outputs, at)
-        return
     n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
     messages = room.search.messages[:n_messages]
     messages[:] = 0.0
     effort = Effort(0.0, data.effort.n_iterations, 0)
-    _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at)
+    return _search(
+        data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at
+    )
 
 
-@implements(maximize_bounded, RelaxedGraphs, SumOverPositions)
-def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered, as far as the effort goes."""
+@jitable
+def _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes; return a bound."""
     shapes, memory = data.graphs.shapes, data.memory
-    if score_scale == 0.0:
-        most = largest_prices(data, cost, i, theta, room.labels, 0)
-        write_labelling(data, i, room.labels, outputs, at)
-        return cost_scale * most
     n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
     messages = memory.messages[memory.at[i] : memory.at[i + 1]]
     if messages.shape[0] < n_messages:
@@ -236,3 +222,54 @@ def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outpu
     )
     h = margin_error(data, i, theta, outputs, at)
     return score_scale * (h + left) + cost_scale * output_cost(data, cost, i, outputs, at)
+
+
+@jitable
+def _search_largest(data, cost, i, theta, room, cost_scale, outputs, at):
+    """Search for the largest cost, from nothing; scores break ties. Return a bound."""
+    left = _search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
+    bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
+    _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+    return bound
+
+
+@jitable
+def _write_largest(data, cost, i, theta, room, outputs, at):
+    most = largest_prices(data, cost, i, theta, room.labels, 0)
+    write_labelling(data, i, room.labels, outputs, at)
+    return most
+
+
+@implements(maximize, RelaxedGraphs, SumOverPositions)
+def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from nothing, to the end."""
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] == 0:
+        _write_largest(data, cost, i, theta, room, outputs, at)
+        return
+    scale = max(score_scale, SMALL_SCALE)
+    _search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
+
+
+@implements(maximize_bounded, RelaxedGraphs, SumOverPositions)
+def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes."""
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] > 0:
+        return _search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
+    if score_scale == 0.0:
+        return cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
+    return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+
+
+@implements(maximize, RelaxedGraphs, EdgeCost)
+def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from nothing, to the end; scores break the ties of largest costs."""
+    scale = max(score_scale, SMALL_SCALE)
+    _search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
+
+
+@implements(maximize_bounded, RelaxedGraphs, EdgeCost)
+def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes."""
+    if score_scale == 0.0:
+        return _search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
+    return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
+from maxmargin.core.contract import Links
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.shape import DENSE, Shape
 
@@ -102,6 +103,29 @@ def _local_ends(sizes: np.ndarray, at: np.ndarray) -> np.ndarray:
     graph = np.repeat(np.arange(len(at) - 1), np.diff(at) + 1)
     own = np.arange(len(graph)) - graph  # the first entry of a graph repeats the last end before
     return np.asarray(ends[own] - ends[at[graph]])
+
+
+def links_of(shapes: Shapes) -> Links:
+    """Return the factors of all graphs as links between nodes that are counted through all graphs.
+
+    Examples
+    --------
+    >>> shapes = stacked_shapes(2, [0, 2, 4], [0, 1, 2], np.array([0, 1, 1, 0]), np.array([2, 2]))
+    >>> links_of(shapes).members.tolist()
+    [0, 1, 3, 2]
+    """
+    graph = np.repeat(np.arange(len(shapes.n_cells)), np.diff(shapes.slot_from))
+    # member_at counts within a graph and has one end more per graph.
+    n_factors = np.diff(shapes.factor_at)
+    first = np.repeat(shapes.slot_from[:-1], n_factors)
+    own = np.arange(shapes.factor_at[-1]) + np.repeat(np.arange(len(n_factors)), n_factors)
+    return Links(
+        np.ones(shapes.node_at[-1], dtype=bool),
+        shapes.node_at,
+        shapes.factor_at,
+        np.append(first + shapes.member_at[own], shapes.slot_from[-1]),
+        shapes.node_at[graph] + shapes.members,
+    )
 
 
 @jitable

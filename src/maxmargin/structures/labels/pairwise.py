@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
+    connect,
     implements,
     margin_error,
     maximize,
@@ -19,8 +20,9 @@ from maxmargin.core.contract import (
     shift,
     workspace,
 )
+from maxmargin.core.sealed import write_addresses
 from maxmargin.costs.tables import SwitchCost
-from maxmargin.inference.labels.flips import BoundedRoom, best_labels_bounded, bounded_room
+from maxmargin.inference.labels.flips import BEST_BOUNDED, BoundedRoom, bounded_room
 from maxmargin.structures.labels.costs import scales_with_ties
 from maxmargin.structures.labels.data import PairwiseLabels, label_potentials
 from maxmargin.structures.labels.oracles import augment, hide_unknown
@@ -32,21 +34,33 @@ class PairwiseRoom(NamedTuple):
     augmented: Any  # (n_labels,)
     joint: Any  # (n_edges,)
     bounded: BoundedRoom
+    entries: Any  # (1,) int64: the address of `best_labels_bounded`
 
 
 @implements(workspace, PairwiseLabels)
 def _workspace(data):
     """Return theta and room for roof duality and the local search."""
     joint = np.zeros(len(data.graph.edges))
-    room = PairwiseRoom(np.zeros(data.n_labels), joint, bounded_room(data.graph))
+    entries = np.zeros(1, dtype=np.int64)
+    room = PairwiseRoom(np.zeros(data.n_labels), joint, bounded_room(data.graph), entries)
     return label_potentials(data), room
+
+
+@implements(connect, PairwiseRoom)
+def _connect(room):
+    """Compile or load roof duality with the local search, and write its address."""
+    write_addresses(room.entries, BEST_BOUNDED)
+
+
+call_best_bounded = BEST_BOUNDED.call
 
 
 @jitable
 def _search(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write a good output; return how much better the best one can be at most."""
     augment(data, cost, i, theta, room, score_scale, cost_scale)
-    value, bound = best_labels_bounded(
+    value, bound = call_best_bounded(
+        room.entries,
         room.augmented,
         data.graph,
         room.joint,

@@ -17,6 +17,7 @@ from maxmargin.core.contract import (
     add_difference,
     add_row,
     are_outputs,
+    connect,
     difference_potentials,
     implements,
     margin_error,
@@ -44,8 +45,9 @@ from maxmargin.core.contract.fractional import (
     spread_difference,
     value_of,
 )
+from maxmargin.core.sealed import write_addresses
 from maxmargin.costs.tables import SwitchCost
-from maxmargin.inference.labels.roof_duality import RoofRoom, roof_dual, roof_room
+from maxmargin.inference.labels.roof_duality import ROOF_DUAL, RoofRoom, roof_room
 from maxmargin.structures.labels.costs import scales_with_ties
 from maxmargin.structures.labels.data import RelaxedLabels, label_potentials
 from maxmargin.structures.labels.oracles import augment
@@ -63,6 +65,7 @@ class RelaxedRoom(NamedTuple):
     roof: RoofRoom
     node2: Any  # (n_labels,) int32
     edge2: Any  # (n_edges,) int32
+    entries: Any  # (1,) int64: the address of `roof_dual`
 
 
 @implements(workspace, RelaxedLabels)
@@ -70,8 +73,15 @@ def _workspace(data):
     """Return theta and room for roof duality."""
     m, n_edges = data.n_labels, len(data.graph.edges)
     node2, edge2 = np.zeros(m, dtype=np.int32), np.zeros(n_edges, dtype=np.int32)
-    room = RelaxedRoom(np.zeros(m), np.zeros(n_edges), roof_room(data.graph), node2, edge2)
+    entries = np.zeros(1, dtype=np.int64)
+    room = RelaxedRoom(np.zeros(m), np.zeros(n_edges), roof_room(data.graph), node2, edge2, entries)
     return label_potentials(data), room
+
+
+@implements(connect, RelaxedRoom)
+def _connect(room):
+    """Compile or load roof duality, and write its address."""
+    write_addresses(room.entries, ROOF_DUAL)
 
 
 # -- cells ---------------------------------------------------------------------------------------
@@ -246,13 +256,23 @@ def shift_of_point(data, cost, i, outputs, at):
 
 # -- the best output -----------------------------------------------------------------------------
 
+call_roof_dual = ROOF_DUAL.call
+
 
 @implements(maximize, RelaxedLabels, SwitchCost)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write the vertex that roof duality finds."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
     augment(data, cost, i, theta, room, score_scale, cost_scale)
-    roof_dual(room.augmented, data.graph, room.joint, room.roof, room.node2, room.edge2)
+    call_roof_dual(
+        room.entries,
+        room.augmented,
+        data.graph,
+        room.joint,
+        room.roof,
+        room.node2,
+        room.edge2,
+    )
     labels, edges = data.labels, data.graph.edges
     outputs[at] = 0.0
     for j in range(data.n_labels):

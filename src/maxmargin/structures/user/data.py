@@ -50,6 +50,9 @@ class UserData:
     Y : sequence of true outputs, or None where there are none, to predict
     """
 
+    #: Weights of the joint features in the norm; None for 1 each.
+    alpha: np.ndarray | None = None
+
     def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
         self.n_weights = count_features(structure)
         if Y is not None and len(X) != len(Y):
@@ -166,7 +169,8 @@ def _score_lengths(data):
     Those of other outputs are not known, and are taken to be no longer.
     """
     n = len(data.truths)
-    return np.full(n, data.lengths.max(initial=0.0)), np.full(n, float(data.n_weights))
+    stretch = 1.0 if data.alpha is None else np.sqrt(data.alpha.max(initial=0.0))
+    return np.full(n, stretch * data.lengths.max(initial=0.0)), np.full(n, float(data.n_weights))
 
 
 @implements(output_size, UserData)
@@ -212,6 +216,6 @@ def _margin_error(data, i, theta, outputs, at):
 
 @implements(add_difference, UserData)
 def _add_difference(data, i, outputs, at, scale, w):
-    """Add phi of the truth; subtract that of the output."""
-    add(data.joint_feature(i, data.truths[i]), scale, w)
-    add(data.joint_feature(i, outputs[at]), -scale, w)
+    """Add phi of the truth; subtract that of the output; each feature times its alpha."""
+    add(data.joint_feature(i, data.truths[i]), scale, w, data.alpha)
+    add(data.joint_feature(i, outputs[at]), -scale, w, data.alpha)

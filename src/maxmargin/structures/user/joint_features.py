@@ -72,9 +72,10 @@ def dot(features: Features, w: np.ndarray) -> float:
     return float(features @ w)
 
 
-def add(features: Features, scale: float, w: np.ndarray) -> None:
-    """w += scale * features."""
+def add(features: Features, scale: float, w: np.ndarray, alpha: np.ndarray | None = None) -> None:
+    """w += scale * features, each times its alpha if there are any."""
     if isinstance(features, tuple):
-        w[features[0]] += scale * features[1]
+        indices, values = features
+        w[indices] += scale * (values if alpha is None else alpha[indices] * values)
     else:
-        w += scale * features
+        w += scale * (features if alpha is None else alpha * features)

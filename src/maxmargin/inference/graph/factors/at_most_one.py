@@ -19,7 +19,7 @@ class AtMostOne(SwitchFactor):
     Parameters
     ----------
     nodes : sequence of int
-    on : int, or sequence of one int per node, default=1
+    on : label, or list of one label per node, default=1
         The label that counts as on; a node with any other label is off.
 
     Examples

@@ -28,7 +28,7 @@ class Cardinality(SwitchFactor):
     nodes : sequence of k ints
     values : array-like of shape (k + 1,)
         Finite numbers, or -inf where a count is forbidden.
-    on : int, or sequence of one int per node, default=1
+    on : label, or list of one label per node, default=1
         The label that counts as on; a node with any other label is off.
 
     Examples
@@ -39,7 +39,7 @@ class Cardinality(SwitchFactor):
     1.0
     """
 
-    def __init__(self, nodes: Sequence[int], values: Any, on: int | Sequence[int] = 1) -> None:
+    def __init__(self, nodes: Sequence[int], values: Any, on: Any = 1) -> None:
         super().__init__(nodes, on)
         self.values = check_potential("values of a Cardinality", values, 1)
         if len(self.values) != len(self.nodes) + 1:
@@ -55,6 +55,22 @@ class Cardinality(SwitchFactor):
     def value(self, labels: Sequence[int]) -> float:
         """Return the score of the count."""
         return float(self.values[self.count(labels)])
+
+
+@jitable
+def sort_rising(values: Any, n: int) -> None:
+    """Sort the first n values, by Shell's method: that of numba takes a second to compile."""
+    gap = 1
+    while 3 * gap < n:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            value, place = values[k], k
+            while place >= gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+        gap //= 3
 
 
 @jitable
@@ -78,7 +94,7 @@ def message(shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out:
             if on > -np.inf:
                 fallen[n_free] = off - on
                 n_free += 1
-    fallen[:n_free].sort()
+    sort_rising(fallen, n_free)
     table = shape.table_at[factor] + n_forced
     off, on = tables[table], tables[table + 1]
     gain = 0.0

@@ -19,7 +19,7 @@ class Implies(SwitchFactor):
     Parameters
     ----------
     nodes : sequence of two ints
-    on : int, or sequence of two ints, default=1
+    on : label, or list of two labels, default=1
         The label that counts as on; a node with any other label is off.
 
     Examples
@@ -30,7 +30,7 @@ class Implies(SwitchFactor):
     (0.0, -inf)
     """
 
-    def __init__(self, nodes: Sequence[int], on: int | Sequence[int] = 1) -> None:
+    def __init__(self, nodes: Sequence[int], on: Any = 1) -> None:
         super().__init__(nodes, on)
         if len(self.nodes) != 2:
             raise ValueError(f"Implies joins two nodes, got {len(self.nodes)}: {self.nodes}.")

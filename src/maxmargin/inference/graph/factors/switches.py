@@ -22,26 +22,32 @@ class SwitchFactor(Factor):
     Parameters
     ----------
     nodes : sequence of int
-    on : int, or sequence of one int per node, default=1
-        The label that counts as on; a node with any other label is off.
+    on : label, or list of one label per node, default=1
+        The label that counts as on; a node with any other label is off. In a `FactorGraph` labels
+        are numbers; estimators take them by their own names.
     """
 
-    def __init__(self, nodes: Sequence[int], on: int | Sequence[int] = 1) -> None:
+    def __init__(self, nodes: Sequence[int], on: Any = 1) -> None:
         name = type(self).__name__
         self.nodes = check_nodes(name, nodes)
-        given = np.asarray(on)
-        if given.dtype.kind not in "iu":
-            raise TypeError(f"{name}: on must be a label or one label per node, got {on!r}.")
-        if given.ndim > 1 or (given.ndim == 1 and len(given) != len(self.nodes)):
+        given = on.tolist() if isinstance(on, np.ndarray) else on
+        if not isinstance(given, (list, tuple)):
+            given = [given] * len(self.nodes)
+        if len(given) != len(self.nodes):
             raise ValueError(
-                f"{name}: on has shape {given.shape}; expected one label, or {len(self.nodes)}, "
+                f"{name}: on has {len(given)} labels; expected one label, or {len(self.nodes)}, "
                 "one per node."
             )
-        self.on_labels = tuple(np.broadcast_to(given, len(self.nodes)).tolist())
+        self.on_labels = tuple(given)
 
     def check(self, n_labels: Sequence[int]) -> None:
         """Refuse a label that a node does not have."""
         for v, label, size in zip(self.nodes, self.on_labels, n_labels, strict=True):
+            if isinstance(label, bool) or not isinstance(label, (int, np.integer)):
+                raise TypeError(
+                    f"{type(self).__name__}: on must be a label of the graph, a number, got "
+                    f"{label!r} at node {v}."
+                )
             if not 0 <= label < size:
                 raise ValueError(
                     f"{type(self).__name__}: node {v} is on at label {label}, but has the labels "

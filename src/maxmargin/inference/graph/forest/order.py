@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference.graph.shape import DENSE, Shape
+from maxmargin.inference.graph.shape import DENSE, Shape, read_only
 
 __all__ = ["ForestOrder", "find_forest", "forest_order"]
 
@@ -63,7 +63,7 @@ def find_forest(shape: Shape) -> ForestOrder | None:
     order, parent, edge = np.empty((3, n_nodes), dtype=np.int32)
     if _visit(shape, order, parent, edge) >= 0:
         return None
-    return ForestOrder(order, parent, edge)
+    return ForestOrder(read_only(order), read_only(parent), read_only(edge))
 
 
 def _why_not(shape: Shape) -> str:

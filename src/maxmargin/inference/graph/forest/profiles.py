@@ -1,8 +1,9 @@
 """The best labelling of a forest at every level of a cost that is counted in steps.
 
 Label x of node v costs step[unary_at[v] + x] steps: 0 for the true label and 1 for the others makes
-the level the number of wrong nodes; all 0 where the truth is unknown. To merge a child into its
-parent takes as many sums as the product of their numbers of levels.
+the level the number of wrong nodes; all 0 where the truth is unknown. Cells of the tables of edges
+may cost steps as well. To merge a child into its parent takes as many sums as the product of their
+numbers of levels.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class ProfileRoom(NamedTuple):
     ----------
     most : int64 array of length >= n + 1
         The highest level of the subtree of a node.
+    up : int64 array of length >= n + 1
+        The same with the edge to the parent.
     table_at : int64 array of length >= n + 1
         table[table_at[v] + x * (most[v] + 1) + d] is the best score of the subtree of v with label
         x of v and d steps.
@@ -43,6 +46,7 @@ class ProfileRoom(NamedTuple):
     """
 
     most: npt.NDArray[np.int64]
+    up: npt.NDArray[np.int64]
     table_at: npt.NDArray[np.int64]
     reached: npt.NDArray[np.int64]
     before_at: npt.NDArray[np.int64]
@@ -55,16 +59,22 @@ class ProfileRoom(NamedTuple):
 
 
 def profile_room(
-    shape: Shape, forest: ForestOrder, step: npt.NDArray[np.int32], limit: int
+    shape: Shape,
+    forest: ForestOrder,
+    step: npt.NDArray[np.int32],
+    cell_step: npt.NDArray[np.int32],
+    limit: int,
 ) -> ProfileRoom:
     """Return the workspace of `forest_profile` for this shape, these steps and this limit."""
     n_nodes = len(shape.n_labels)
-    most, table_at, reached, before_at, before_most, left = np.empty(
-        (6, n_nodes + 1), dtype=np.int64
+    most, up, table_at, reached, before_at, before_most, left = np.empty(
+        (7, n_nodes + 1), dtype=np.int64
     )
     own, none = np.empty(shape.unary_at[-1]), np.empty(0)
-    room = ProfileRoom(most, table_at, reached, before_at, before_most, left, own, none, none, none)
-    n_table, n_before = _lay_out(shape, forest, step, limit, room)
+    room = ProfileRoom(
+        most, up, table_at, reached, before_at, before_most, left, own, none, none, none
+    )
+    n_table, n_before = _lay_out(shape, forest, step, cell_step, limit, room)
     return room._replace(
         message=np.empty(room.most[n_nodes] + 1),
         table=np.empty(n_table),
@@ -73,7 +83,20 @@ def profile_room(
 
 
 @kernel
-def _lay_out(shape, forest, step, limit, room):
+def _largest_step(shape, forest, cell_step, v):
+    """Return the largest number of steps of the edge from v to its parent."""
+    if cell_step.shape[0] == 0 or forest.parent[v] < 0:
+        return 0
+    first = edge_layout(shape, forest.edge[v], v)[0]
+    n_cells = shape.n_labels[v] * shape.n_labels[forest.parent[v]]
+    largest = 0
+    for cell in range(first, first + n_cells):
+        largest = max(largest, cell_step[cell])
+    return largest
+
+
+@kernel
+def _lay_out(shape, forest, step, cell_step, limit, room):
     """Set how many levels there are and where they stand; return the sizes of table and before."""
     most, table_at, reached = room.most, room.table_at, room.reached
     n_nodes = shape.n_labels.shape[0]
@@ -93,7 +116,8 @@ def _lay_out(shape, forest, step, limit, room):
         room.before_at[v] = n_before
         room.before_most[v] = most[into]
         n_before += (most[into] + 1) * (shape.n_labels[above] if above >= 0 else 1)
-        most[into] = min(most[into] + most[v], limit)
+        room.up[v] = min(most[v] + _largest_step(shape, forest, cell_step, v), limit)
+        most[into] = min(most[into] + room.up[v], limit)
     n_table = 0
     for v in range(n_nodes + 1):
         table_at[v] = n_table
@@ -102,13 +126,14 @@ def _lay_out(shape, forest, step, limit, room):
 
 
 @kernel
-def forest_profile(shape, unary, tables, forest, step, limit, room, scores):
+def forest_profile(shape, unary, tables, forest, step, cell_step, limit, room, scores):
     """Fill scores[d] with the best score at d steps, -inf where there is none.
 
     Parameters
     ----------
     shape, unary, tables, forest : as for `best_forest`
     step : int32 array laid out as `unary`, >= 0
+    cell_step : int32 array laid out as `tables`, >= 0; or of length 0, where edges cost nothing
     limit : int, >= 0
         The highest level wanted. Labellings above it are left out, which saves their work.
     room : ProfileRoom
@@ -117,7 +142,8 @@ def forest_profile(shape, unary, tables, forest, step, limit, room, scores):
 
     Returns the number of levels: the largest number of steps, or the limit, plus 1.
     """
-    _lay_out(shape, forest, step, limit, room)
+    _lay_out(shape, forest, step, cell_step, limit, room)
+    has_steps = cell_step.shape[0] > 0
     most, table_at, reached, message = room.most, room.table_at, room.reached, room.message
     table = room.table
     n_nodes = shape.n_labels.shape[0]
@@ -141,18 +167,21 @@ def forest_profile(shape, unary, tables, forest, step, limit, room, scores):
             for x in range(n_labels):
                 _take_in(table, table_at[v] + x * n_levels, 0.0, n_levels, message)
             _merge(room, v, n_nodes, 0, limit)
-            reached[n_nodes] = min(reached[n_nodes] + most[v], limit)
+            reached[n_nodes] = min(reached[n_nodes] + room.up[v], limit)
             continue
         first, _, along = edge_layout(shape, forest.edge[v], v)
         stride = edge_row(shape, forest.edge[v], v)
         for y in range(shape.n_labels[above]):
-            for d in range(n_levels):
+            for d in range(room.up[v] + 1):
                 message[d] = -np.inf
             for x in range(n_labels):
-                value = tables[first + y * stride + x * along]
-                _take_in(table, table_at[v] + x * n_levels, value, n_levels, message)
+                cell = first + y * stride + x * along
+                steps = cell_step[cell] if has_steps else 0
+                n_taken = min(n_levels, limit + 1 - steps)
+                row = table_at[v] + x * n_levels
+                _take_in(table, row, tables[cell], n_taken, message[steps:])
             _merge(room, v, above, y, limit)
-        reached[above] = min(reached[above] + most[v], limit)
+        reached[above] = min(reached[above] + room.up[v], limit)
     for d in range(most[n_nodes] + 1):
         scores[d] = table[table_at[n_nodes] + d]
     return most[n_nodes] + 1
@@ -175,30 +204,31 @@ def _merge(room, child, into, label, limit):
     old = room.before_at[child] + label * n_before
     for c in range(n_before):
         before[old + c] = table[row + c]
-    n_after = min(n_before + room.most[child], limit + 1)
+    n_after = min(n_before + room.up[child], limit + 1)
     for c in range(n_after):
         table[row + c] = -np.inf
     for c in range(n_before):
         base = before[old + c]
         if base == -np.inf:
             continue
-        for d in range(min(room.most[child] + 1, n_after - c)):
+        for d in range(min(room.up[child] + 1, n_after - c)):
             value = base + message[d]
             if value > table[row + c + d]:
                 table[row + c + d] = value
 
 
 @kernel
-def write_forest_level(shape, tables, forest, level, room, labels):
+def write_forest_level(shape, tables, forest, cell_step, level, room, labels):
     """Write a best labelling of this level into labels, after `forest_profile`.
 
     Parameters
     ----------
-    shape, tables, forest, room : as `forest_profile` had and left them
+    shape, tables, forest, cell_step, room : as `forest_profile` had and left them
     level : int, below the number of levels
     labels : int32 array of length >= n; all -1 if no labelling has this level
     """
     most, table_at, left = room.most, room.table_at, room.left
+    has_steps = cell_step.shape[0] > 0
     n_nodes = shape.n_labels.shape[0]
     if room.table[table_at[n_nodes] + level] == -np.inf:
         for v in range(n_nodes):
@@ -219,14 +249,18 @@ def write_forest_level(shape, tables, forest, level, room, labels):
         top = -np.inf
         taken = 0
         labels[v] = 0
-        for d in range(max(0, total - room.before_most[v]), min(most[v], total) + 1):
+        own_steps = 0
+        for d in range(max(0, total - room.before_most[v]), min(room.up[v], total) + 1):
             base = room.before[old + total - d]
             for x in range(shape.n_labels[v]):
-                own = room.table[table_at[v] + x * (most[v] + 1) + d]
+                steps = cell_step[first + x * along] if above >= 0 and has_steps else 0
+                if d < steps or d - steps > most[v]:
+                    continue
+                own = room.table[table_at[v] + x * (most[v] + 1) + d - steps]
                 value = base + (own + (tables[first + x * along] if above >= 0 else 0.0))
                 if value > top:
                     top = value
-                    taken = d
+                    taken, own_steps = d, steps
                     labels[v] = x
-        left[v] = taken
+        left[v] = taken - own_steps
         left[into] = total - taken

@@ -1,0 +1,214 @@
+"""Hierarchies: one place in a tree or DAG per row, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from maxmargin.cli import console
+from maxmargin.cli.console import percent
+from maxmargin.cli.formats import Batch, ClusReader, NpzReader, SvmlightReader
+from maxmargin.cli.kinds.base import NOTHING, Kind, noise
+from maxmargin.cli.kinds.multiclass import MISSING
+from maxmargin.cli.options import OwnOptions
+
+if TYPE_CHECKING:
+    from maxmargin.cli.models import Model
+
+_PANEL = "Hierarchies"
+
+_HIERARCHY = OwnOptions(
+    {
+        "hierarchy": Annotated[
+            Path | None,
+            typer.Option(
+                help="A file with the edges of the hierarchy, two names per line; else an ARFF "
+                "file of CLUS has its own, and labels such as a/b/c tell theirs.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
+        "edge_order": Annotated[
+            str | None,
+            typer.Option(
+                help="Which name comes first in --hierarchy: parent or child; else parent.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
+        "level_separator": Annotated[
+            str | None,
+            typer.Option(
+                help="What parts the levels of labels such as a/b/c; else a slash.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
+        "space": Annotated[
+            str | None,
+            typer.Option(
+                help="The outputs there are: leaf, path, paths or closed; else the first of leaf, "
+                "path and closed that holds all labels.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
+        "alpha": Annotated[
+            str | None,
+            typer.Option(
+                help="Weights of nodes in the norm: maxmin, none, rho or flat; else maxmin.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
+        "rho": Annotated[
+            float | None,
+            typer.Option(help="The exponent of --alpha rho; else 2.", rich_help_panel=_PANEL),
+        ],
+    },
+    "is for hierarchies (`train hierarchy`), which `train {kind}` does not learn",
+)
+
+
+class Hierarchy(Kind):
+    """Rows that have one place in a hierarchy each, or several."""
+
+    name = "hierarchy"
+    estimator = "HierarchySVM"
+    about = "a place in a tree or DAG, or several"
+    options = {"train": (_HIERARCHY, MISSING)}
+    parameters = {
+        "level_separator": "separator",
+        "space": "space",
+        "alpha": "alpha",
+        "rho": "rho",
+        "missing": "missing",
+    }
+    readers = {
+        "svmlight": SvmlightReader(multilabel=True),
+        "npz": NpzReader(),
+        "clus": ClusReader(),
+    }
+    blocks = ("intercept_", "alpha_")
+    told = {
+        "scoring": "accuracy of single places in a hierarchy and F1 of nodes of several",
+        "evaluate": "Hierarchies: exact sets (accuracy), tree distance, hierarchical precision, "
+        "recall and F1, macro-F1 of nodes.",
+    }
+
+    def format_of(self, path: Path) -> str:
+        """Return the format that a file's name announces; ARFF files are those of CLUS here."""
+        name = super().format_of(path)
+        return "clus" if name == "arff" else name
+
+    def settings(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters, with the hierarchy of a file."""
+        found = super().settings(params, own)
+        order = own.get("edge_order")
+        if order is not None and own.get("hierarchy") is None:
+            raise ValueError("--edge-order is for the file that --hierarchy names.")
+        if order not in (None, "parent", "child"):
+            raise ValueError(f"--edge-order must be parent or child, got {order!r}.")
+        if own.get("hierarchy") is not None:
+            from maxmargin.inputs.hierarchy import Hierarchy as Nodes
+            from maxmargin.io import read_edges
+
+            first = "child parent" if order == "child" else "parent child"
+            found["hierarchy"] = Nodes.from_edges(read_edges(own["hierarchy"], order=first))
+        return found
+
+    def adapt(self, batch: Batch, estimator: Any) -> Batch:
+        """Give the estimator the hierarchy of the training file, where it has none."""
+        is_new = not hasattr(estimator, "result_")
+        if batch.source is not None and estimator.hierarchy is None and is_new:
+            from maxmargin.inputs.hierarchy import Hierarchy as Nodes
+
+            nodes, edges = batch.source
+            estimator.set_params(hierarchy=Nodes.from_edges(edges, nodes))
+        return batch
+
+    def content(self, reader: Any, batch: Batch) -> str:
+        """Say how many samples there are, and how large a hierarchy the file has."""
+        if batch.source is None:
+            return super().content(reader, batch)
+        nodes, edges = batch.source
+        return f"{batch.n_samples} samples, a hierarchy of {len(nodes)} nodes, {len(edges)} edges"
+
+    def as_written(self, guess: Any, estimator: Any) -> Any:
+        """Return predictions as names of nodes or tuples of them; levels joined to paths."""
+        if hasattr(guess, "toarray") or getattr(guess, "ndim", 1) > 1:
+            found = estimator.hierarchy_.closures(guess)[0]
+            from maxmargin.inputs.hierarchy_labels import NodeForm
+
+            has_one = estimator.space_ in ("leaf", "path")
+            form = NodeForm("names" if has_one else "sets")
+            return form.write(found, estimator.hierarchy_, has_one)
+        return guess
+
+    def measure(
+        self, model: Model, batch: Batch, guess: Any, own: Mapping[str, Any] = NOTHING
+    ) -> dict[str, Any]:
+        """Return the scores of places in a hierarchy."""
+        from maxmargin import metrics
+
+        hierarchy = model.estimator.hierarchy_
+        truth, found = hierarchy.closures(batch.y, guess)
+        return {
+            "n_samples": int(truth.shape[0]),
+            "n_nodes": int(truth.shape[1]),
+            "exact_sets": metrics.exact_sets(truth, found),
+            "tree_distance": metrics.tree_distance(truth, found),
+            "precision": metrics.hierarchical_precision(truth, found),
+            "recall": metrics.hierarchical_recall(truth, found),
+            "f1": metrics.hierarchical_f1(truth, found),
+            "node_macro_f1": metrics.node_macro_f1(truth, found),
+        }
+
+    def tables(
+        self, found: dict[str, Any], title: str, own: Mapping[str, Any] | None = None
+    ) -> list[Any]:
+        """Return one table of all scores."""
+        rows = {
+            "samples": found["n_samples"],
+            "nodes": found["n_nodes"],
+            "exact sets": percent(found["exact_sets"]),
+            "tree distance": f"{found['tree_distance']:.3f}",
+            "hierarchical precision": percent(found["precision"]),
+            "hierarchical recall": percent(found["recall"]),
+            "hierarchical F1": percent(found["f1"]),
+            "macro-F1 of nodes": percent(found["node_macro_f1"]),
+        }
+        return [console.facts(title, rows)]
+
+    def weights(self, path: Path, estimator: Any, labels: list[str] | None) -> Any:
+        """Return the weights of each node by its name; of a leaf for its parent with a mark."""
+        is_stop = estimator._reader.space.is_stop
+        names = [
+            f"{name} (ends here)" if stop else str(name)
+            for name, stop in zip(estimator.nodes_, is_stop, strict=True)
+        ]
+        for label in labels or ():
+            if label not in names:
+                shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+                raise ValueError(f"--label: {label!r} is none of {shown}.")
+        rows = zip(names, estimator.coef_, strict=True)
+        return {name: row for name, row in rows if not labels or name in labels}
+
+    def facts(self, estimator: Any) -> dict[str, Any]:
+        """Return the hierarchy and the space of a model."""
+        return {"hierarchy": repr(estimator.hierarchy_), "space": estimator.space_}
+
+    def weight_tables(self, estimator: Any, top: int) -> list[Any]:
+        """Return the nodes whose weights are longest."""
+        import numpy as np
+
+        norms = np.linalg.norm(estimator.coef_, axis=1)
+        order = np.argsort(-norms, kind="stable")[: 5 * top]
+        cells = [
+            [str(estimator.nodes_[v]), f"{norms[v]:.4f}", f"{estimator.alpha_[v]:.4f}"]
+            for v in order
+        ]
+        return [console.grid("Longest weights", ["node", "norm", "alpha"], cells, n_text=1)]
+
+    def sample(self, storage: str, dtype: str) -> tuple[Any, Any]:
+        """Return rows, and leaves of two levels."""
+        X, y = noise(storage, dtype)
+        return X, [f"{'ab'[label % 2]}/{label}" for label in y.tolist()]

@@ -1,0 +1,1 @@
+"""Task losses of hierarchies, which look at the nodes of labels."""

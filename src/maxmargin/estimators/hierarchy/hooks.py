@@ -1,0 +1,321 @@
+"""Hierarchies: what X, y and w mean, for all that estimators share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin.costs import Cost
+from maxmargin.estimators.hierarchy.encoding import HierarchyOptions, HierarchyReader
+from maxmargin.estimators.hierarchy.fields import (
+    check_field,
+    field_flags,
+    field_names,
+    field_space,
+)
+from maxmargin.estimators.hierarchy.measures import HIERARCHY_METRICS, weighted_score
+from maxmargin.estimators.hierarchy.scores import NodeScores
+from maxmargin.estimators.hooks import Hooks
+from maxmargin.inputs.checks import check_number, check_weights, unknown
+from maxmargin.inputs.columns import check_columns
+from maxmargin.inputs.hierarchy import Hierarchy
+from maxmargin.inputs.hierarchy_labels import read_nodes
+from maxmargin.inputs.hierarchy_paths import check_separator
+from maxmargin.inputs.hierarchy_space import check_space
+from maxmargin.inputs.request import Request
+from maxmargin.inputs.rows import RowInputs
+from maxmargin.inputs.stored import Arrays, Fields
+from maxmargin.inputs.vocabulary import FeatureTable
+from maxmargin.regularizers.hierarchy import ALPHAS
+from maxmargin.training.scoring import Score
+from maxmargin.training.settings import Settings, check_flags, n_threads, resolve_cost
+from maxmargin.training.shared_norm import learnt_weights, with_shared_norm
+from maxmargin.training.task import Task
+
+#: What cost="auto" stands for, by whether an output is one path.
+AUTO_COSTS = {True: "normalized_hierarchical", False: "node_hamming"}
+#: So many scores of nodes are held at once in prediction.
+MOST_CELLS = 4_000_000
+
+
+class HierarchyHooks(RowInputs, Hooks):
+    """The part of `HierarchySVM` that knows what X, y and w mean."""
+
+    cost: Any
+    hierarchy: Any
+    space: str
+    separator: str
+    alpha: Any
+    rho: float
+    merge: bool
+    fit_intercept: bool
+    model: str
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    alpha_: np.ndarray
+    hierarchy_: Hierarchy
+    space_: str
+    nodes_: np.ndarray
+    _reader: HierarchyReader
+
+    def _options(self) -> HierarchyOptions:
+        return HierarchyOptions(
+            self.hierarchy,
+            self.space,
+            self.separator,
+            self.alpha,
+            self.rho,
+            self.merge,
+            self.fit_intercept,
+            self.model,
+        )
+
+    def _encode(
+        self,
+        request: Request,
+        *,
+        reset: bool,
+        classes: Iterable[Any] | None = None,
+        weighted: bool = True,
+    ) -> Task:
+        rows = self._columned(self._rows(request.X, reset), reset)
+        if reset:
+            reader, labels = HierarchyReader.learn(
+                request.y, rows.shape[0], self._options(), classes
+            )
+            self._read_by(reader)
+        else:
+            labels = self._reader.read(request.y, rows.shape[0], extend=False)
+        if self.model != "nodes":
+            named = "hamming" if _is_auto(self.cost) else self.cost
+            return self._reader.task(request, rows, labels, named)
+        cost = self._cost_of(self._reader.space.has_one)
+        return self._reader.task(request, rows, labels, cost)
+
+    def _cost_of(self, has_one: bool) -> Cost:
+        name = AUTO_COSTS[has_one] if _is_auto(self.cost) else self.cost
+        return resolve_cost(name, "paths" if has_one else "nodes")
+
+    def _read_by(self, reader: HierarchyReader) -> None:
+        self._reader = reader
+        space = reader.space
+        self.hierarchy_, self.space_ = space.hierarchy, space.kind
+        self.nodes_, self.alpha_ = space.names, reader.alpha
+        self.classes_ = space.classes if space.has_one else space.names[~space.is_stop]
+
+    def _encode_inputs(self, request: Request) -> Any:
+        return self._columned(self._rows(request.X, reset=False), reset=False)
+
+    def _stage(self, settings: Settings, task: Task) -> tuple[Settings, Task]:
+        if not _is_shared(self.alpha):
+            return settings, task
+        return with_shared_norm(settings, task, self._reader.paths(self.merge)), task
+
+    def _unpack(self, w: np.ndarray) -> None:
+        if _is_shared(self.alpha):
+            alpha = learnt_weights(self._reader.paths(self.merge), w)
+            self._read_by(replace(self._reader, alpha=alpha))
+        self.coef_, self.intercept_ = self._reader.split(w, self.columns_.n_columns)
+        if self._reader.model != "nodes":
+            self.edges_ = field_names(self._reader.space)
+
+    # -- outputs ---------------------------------------------------------------------------------
+
+    def _check_nodes(self, what: str) -> None:
+        """Refuse what needs scores of nodes where edges have the weights."""
+        if self._reader.model != "nodes":
+            raise ValueError(
+                f"{what} needs scores of nodes, which model={self._reader.model!r} has not; "
+                "model='nodes' has."
+            )
+
+    def _blocks(self, rows: Any, known: np.ndarray | None = None, w: Any = None) -> Any:
+        """Yield the scores of the nodes, of some rows at a time."""
+        size = max(1, MOST_CELLS // max(1, len(self._reader.space)))
+        weights = self._weights() if w is None else w
+        for first in range(0, rows.shape[0], size):
+            part = slice(first, first + size)
+            scores = self._reader.node_scores(weights, rows[part])
+            yield NodeScores(scores, self._reader.space, None if known is None else known[part])
+
+    def _weights(self) -> np.ndarray:
+        return self.result_.w  # type: ignore[attr-defined, no-any-return]
+
+    def _flags(self, rows: Any, known: np.ndarray | None = None, w: Any = None) -> np.ndarray:
+        """Return the best outputs as flags of the nodes of the model."""
+        reader = self._reader
+        if reader.model != "nodes":
+            weights, jobs = self._weights() if w is None else w, n_threads(self.n_jobs)
+            return field_flags(
+                reader.space, rows, weights, reader.model, reader.has_bias, n_jobs=jobs
+            )
+        found = [block.best() for block in self._blocks(rows, known, w)]
+        empty = np.zeros((0, len(self._reader.space)), dtype=bool)
+        return np.concatenate(found) if found else empty
+
+    def _predictor(self, request: Request) -> Callable[[np.ndarray], Any]:
+        rows = self._encode_inputs(request)
+        return lambda w: self._reader.write(self._flags(rows, w=w))
+
+    def _known(self, fixed: Any, n_examples: int) -> np.ndarray | None:
+        """Return what ``fixed`` says of the nodes of the model, 1, 0 or -1, shape (n, m)."""
+        if fixed is None:
+            return None
+        space = self._reader.space
+        if isinstance(fixed, (str, bytes)) or not hasattr(fixed, "__len__"):
+            raise TypeError(f"fixed must be a list, one entry per sample, got {fixed!r:.60}.")
+        if len(fixed) != n_examples:
+            raise ValueError(f"X has {n_examples} samples but fixed has {len(fixed)} entries.")
+        known = np.full((n_examples, len(space)), -1, dtype=np.int8)
+        above = space.ancestry()
+        place = {int(v): k for k, v in enumerate(space.node) if not space.is_stop[k]}
+        for i, entry in enumerate(fixed):
+            for name, is_in in _fixed_nodes(entry, i):
+                node = int(space.hierarchy.labels.encode([name], partial(_fixed_name, i))[0])
+                if node not in place:
+                    self._check_constant(node, is_in, i)
+                elif is_in:
+                    row = above[place[node]]
+                    known[i, row.indices[row.data > 0]] = 1
+                else:
+                    known[i, place[node]] = 0
+        return known
+
+    def _check_constant(self, node: int, is_in: bool, i: int) -> None:
+        """Refuse to fix a node that has no weights at what it is not."""
+        space = self._reader.space
+        if is_in != (node in space.always):
+            name = space.hierarchy.nodes.tolist()[node]
+            where = "in every label" if node in space.always else "in no label"
+            raise ValueError(f"fixed[{i}] has the node {name!r}, which was {where} at fit.")
+
+    # -- scores ----------------------------------------------------------------------------------
+
+    def _scorer(self, request: Request) -> Score:
+        rows = self._encode_inputs(request)
+        labels = self._reader.read(request.y, rows.shape[0], extend=True)
+        weight = check_weights(request.sample_weight, rows.shape[0])
+        has_one = self._reader.space.has_one
+
+        def score(w: np.ndarray) -> float:
+            truth, guess = self._reader.compare(labels, self._flags(rows, w=w))
+            return weighted_score(has_one, truth, guess, weight)
+
+        return score
+
+    def _score_name(self) -> str:
+        return "accuracy" if self._reader.space.has_one else "hierarchical_f1"
+
+    def _measure_names(self) -> tuple[str, ...]:
+        return tuple(HIERARCHY_METRICS)
+
+    def _measure(self, name: str) -> Callable[[Request], Score] | None:
+        if name not in HIERARCHY_METRICS:
+            return None
+        return partial(self._by_metric, HIERARCHY_METRICS[name])
+
+    def _by_metric(self, metric: Callable[[Any, Any], float], request: Request) -> Score:
+        rows = self._encode_inputs(request)
+        labels = self._reader.read(request.y, rows.shape[0], extend=True)
+        return lambda w: metric(*self._reader.compare(labels, self._flags(rows, w=w)))
+
+    def _stratification(self, y: Any) -> np.ndarray | None:
+        given = None if self.hierarchy is None else Hierarchy.of(self.hierarchy, self.separator)
+        several = {"auto": None, "leaf": False, "path": False}.get(self.space, True)
+        n_examples = y.shape[0] if hasattr(y, "shape") else len(y)
+        labels = read_nodes(y, n_examples, given, separator=self.separator, several=several)
+        ends = labels.hierarchy.most_specific(labels.closed)
+        return ends.indices if (np.diff(ends.indptr) == 1).all() else None
+
+    # -- files and checks ------------------------------------------------------------------------
+
+    def _layout(self) -> Any:
+        space = self._reader.space
+        alpha = "shared" if _is_shared(self.alpha) else self.alpha_.tolist()
+        names = [self._reader.model, self.nodes_.tolist(), space.is_stop.tolist(), alpha]
+        columns = self.columns_.layout()
+        return [*names, self.n_features_in_, self._reader.has_bias, self._feature_names(), columns]
+
+    def _n_weights(self) -> int:
+        return self._reader.n_weights(self.columns_.n_columns)
+
+    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        meta, arrays = super()._fitted_state()
+        del meta["classes_"]  # the space tells them
+        own, more = self._reader.to_state()
+        meta["columns"], of_columns = self.columns_.to_state()
+        state = {**meta, **own, "features": self._rows_state()}
+        return state, {**arrays, **more, **of_columns}
+
+    def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
+        super()._restore_fitted(fields, arrays)
+        self._restore_rows(fields)
+        self._restore_columns(fields, arrays)
+        self._read_by(HierarchyReader.from_state(fields, arrays))
+
+    def _param_to_state(self, name: str, value: Any) -> Any:
+        if name == "hierarchy" and value is not None:
+            return Hierarchy.of(value, self.separator).to_state()
+        return super()._param_to_state(name, value)
+
+    def _param_from_state(self, name: str, value: Any) -> Any:
+        if name == "hierarchy" and value is not None:
+            return Hierarchy.from_state(value)
+        return super()._param_from_state(name, value)
+
+    def _check_parameters(self) -> None:
+        check_flags(self, "fit_intercept", "merge")
+        check_columns(self.missing)
+        FeatureTable(self.min_count, self.n_hashed_features)
+        check_space(self.space)
+        check_field(self.model, self.cost, self.alpha)
+        check_separator(self.separator)
+        check_number("rho", self.rho, 1.0)
+        if isinstance(self.alpha, str) and self.alpha not in ALPHAS:
+            raise unknown("alpha", self.alpha, dict.fromkeys(ALPHAS), " Or an array.")
+        if self.hierarchy is not None:
+            Hierarchy.of(self.hierarchy, self.separator)
+        if self.model != "nodes":
+            field_space(self.space)
+        elif not _is_auto(self.cost):
+            self._check_cost()
+
+    def _check_cost(self) -> None:
+        """Refuse a cost that prices neither labels nor sets of nodes, as this space needs it."""
+        if self.space != "auto":
+            self._cost_of(self.space in ("leaf", "path"))
+            return
+        try:
+            self._cost_of(True)
+        except ValueError:
+            self._cost_of(False)
+
+
+def _is_shared(alpha: Any) -> bool:
+    return isinstance(alpha, str) and alpha == "shared"
+
+
+def _is_auto(cost: Any) -> bool:
+    return isinstance(cost, str) and cost == "auto"
+
+
+def _fixed_name(i: int, _: int) -> str:
+    return f"fixed[{i}]"
+
+
+def _fixed_nodes(entry: Any, i: int) -> list[tuple[Any, bool]]:
+    """Return the nodes that an entry of ``fixed`` names, and whether they are in the output."""
+    if entry is None:
+        return []
+    if isinstance(entry, dict):
+        for name, value in entry.items():
+            if not isinstance(value, (bool, np.bool_)):
+                raise TypeError(f"fixed[{i}][{name!r}] must be True or False, got {value!r}.")
+        return [(name, bool(value)) for name, value in entry.items()]
+    if isinstance(entry, (list, tuple, set, frozenset, np.ndarray)):
+        return [(name, True) for name in entry]
+    return [(entry, True)]

@@ -1,0 +1,103 @@
+"""Sets of nodes: what an output costs, and how costs weigh beside scores."""
+
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.core.compile import jitable
+from maxmargin.core.contract import CostOfSwitches, cost_step, implements, output_cost, shift
+from maxmargin.costs.levels import step_of
+from maxmargin.costs.tables import F1Cost, SwitchCost, WholeCost
+from maxmargin.structures.hierarchy.data import NodeSets
+
+
+@jitable
+def _sum_over_cells(table, outputs, at):
+    """Return the sum of table[n, truth_n] over the nodes that differ from the truth."""
+    total = 0.0
+    for place in range(at + 1, at + 1 + outputs[at]):
+        cell = outputs[place]
+        total += table[cell, 0] if cell >= 0 else table[-1 - cell, 1]
+    return total
+
+
+@implements(output_cost, NodeSets, SwitchCost)
+def _output_cost(data, cost, i, outputs, at):
+    """Return the cost of the wrong nodes, and that of the truth (`base`)."""
+    return cost.base[i] + cost.scale[i] * _sum_over_cells(cost.price, outputs, at)
+
+
+@implements(shift, NodeSets, SwitchCost)
+def _shift(data, cost, i, outputs, at):
+    """Return the shifts of the wrong nodes; 0 for a cost without shifts."""
+    if cost.shift.shape[0] == 0:
+        return 0.0
+    return cost.scale[i] * _sum_over_cells(cost.shift, outputs, at)
+
+
+@implements(output_cost, NodeSets, WholeCost)
+def _output_cost_whole(data, cost, i, outputs, at):
+    """Return the price of the example if any node is wrong."""
+    return cost.price[i] if outputs[at] > 0 else 0.0
+
+
+@implements(output_cost, NodeSets, F1Cost)
+def _output_cost_f1(data, cost, i, outputs, at):
+    """Return the wrong nodes over |y| + |y_i|, times the price of the example."""
+    on = 2 * (data.node_at[i + 1] - data.node_at[i])
+    for place in range(at + 1, at + 1 + outputs[at]):
+        on += 1 if outputs[place] >= 0 else -1
+    return cost.price[i] * outputs[at] / on if outputs[at] > 0 else 0.0
+
+
+@implements(cost_step, NodeSets, CostOfSwitches)
+def _cost_step(data, cost):
+    """Return the step of the cost, which all outputs have."""
+    return step_of(cost)
+
+
+@jitable
+def augment(data, cost, i, theta, score_scale, cost_scale, gains):
+    """Fill ``gains`` with what each node adds to score and cost when it is in the output."""
+    has_shift = cost.shift.shape[0] > 0
+    scale = cost.scale[i]
+    for n in range(data.n_nodes):
+        score = theta.nodes[0, n]
+        if has_shift:
+            score += scale * cost.shift[n, 0]
+        gains[n] = score_scale * score + cost_scale * (scale * cost.price[n, 0])
+    for place in range(data.node_at[i], data.node_at[i + 1]):
+        n = data.nodes[place]
+        score = theta.nodes[0, n]
+        if has_shift:
+            score -= scale * cost.shift[n, 1]
+        gains[n] = score_scale * score - cost_scale * (scale * cost.price[n, 1])
+
+
+@jitable
+def scales_with_ties(data, cost, i, theta, score_scale, cost_scale):
+    """Return two positive scales; a scale that was 0 becomes so small that it only breaks ties.
+
+    If score_scale is 0, all scores together shall weigh less than the smallest price. If cost_scale
+    is 0, costs shall weigh less than rounding may change the scores.
+    """
+    if (score_scale > 0.0) == (cost_scale > 0.0):
+        return score_scale, cost_scale
+    scores = costs = 0.0
+    least = np.inf
+    for n in range(data.n_nodes):
+        scores += abs(theta.nodes[0, n])
+        for truth in range(2):  # more than the cost of any output, which has one of the two
+            price = cost.scale[i] * abs(cost.price[n, truth])
+            costs += price
+            if price > 0.0:
+                least = min(least, price)
+            if cost.shift.shape[0] > 0:
+                scores += cost.scale[i] * abs(cost.shift[n, truth])
+    if scores == 0.0 or costs == 0.0:
+        return max(score_scale, cost_scale), max(score_scale, cost_scale)
+    if score_scale == 0.0:
+        return cost_scale * (least / (4.0 * scores)), cost_scale
+    return score_scale, score_scale * (1e-14 * scores / costs)

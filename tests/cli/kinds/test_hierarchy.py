@@ -1,0 +1,95 @@
+"""The command line learns places in a hierarchy: files in, tables and predictions out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from maxmargin.cli.main import run
+from maxmargin.io import write_edges, write_npz
+
+HIERARCHY = "1,2,1/1,1/2,2/1"
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch, capsys):
+    """Give a folder with small files, and a call of the command line within it."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    centres = {"1/1": (3, 1), "1/2": (3, -1), "2/1": (-3, 0)}
+    leaves = rng.choice(list(centres), size=60)
+    X = np.array([centres[leaf] for leaf in leaves]) + rng.normal(scale=0.3, size=(60, 2))
+    lines = [f"{a},{b},{leaf}" for (a, b), leaf in zip(X, leaves, strict=True)]
+    lines[0] = lines[0].replace(lines[0].split(",")[0], "?", 1)
+    head = "@relation r\n@attribute a numeric\n@attribute b numeric\n"
+    text = f"{head}@attribute class hierarchical {HIERARCHY}\n@data\n" + "\n".join(lines) + "\n"
+    (tmp_path / "one.arff").write_text(text)
+    several = text.replace(lines[1], lines[1].rpartition(",")[0] + ",1/1@2/1")
+    (tmp_path / "several.arff").write_text(several)
+    write_npz("paths.npz", X, leaves)
+    numbers = {"1/1": 11, "1/2": 12, "2/1": 21}
+    rows = [f"{numbers[leaf]} 1:{a} 2:{b}" for (a, b), leaf in zip(X, leaves, strict=True)]
+    (tmp_path / "ids.svm").write_text("\n".join(rows) + "\n")
+    write_edges("tree.txt", [(11, 1), (12, 1), (21, 2)])
+
+    def call(*arguments, code=0):
+        capsys.readouterr()
+        found = run([*map(str, arguments)])
+        out, err = capsys.readouterr()
+        assert found == code, err
+        return out, err
+
+    return call
+
+
+def test_every_format(cli):
+    for file, options in (
+        ("one.arff", []),
+        ("paths.npz", []),
+        ("ids.svm", ["--hierarchy", "tree.txt"]),
+        ("several.arff", ["--space", "closed", "--C", "10"]),
+    ):
+        out, err = cli("train", "hierarchy", file, *options, "-m", "a.mm", "--dev", file, "--json")
+        found = json.loads(out)
+        assert found["estimator"] == "HierarchySVM" and found["dev"]["f1"] > 0.9, file
+        assert found["dev"]["exact_sets"] > 0.8
+        if file == "one.arff":
+            assert "a hierarchy of 5 nodes, 3 edges" in err
+        out, _ = cli("predict", "a.mm", file)
+        assert len(out.splitlines()) == 60
+        out, _ = cli("evaluate", "a.mm", file, "--json")
+        assert json.loads(out)["f1"] == found["dev"]["f1"]
+        out, _ = cli("evaluate", "a.mm", file)
+        assert "tree distance" in out
+        out, _ = cli("inspect", "a.mm")
+        assert "Longest weights" in out
+
+
+def test_options_are_parameters(cli):
+    out, _ = cli("train", "hierarchy", "paths.npz", "--alpha", "rho", "--rho", "1.5", "--space",
+                 "path", "--cost", "tree_distance", "--json", "-q")  # fmt: skip
+    params = json.loads(out)["params"]
+    assert (params["alpha"], params["rho"], params["space"]) == ("rho", 1.5, "path")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["hierarchy", "paths.npz", "--space", "leafs"], "space='leafs' is not known"),
+        (["hierarchy", "paths.npz", "--alpha", "most"], "alpha='most' is not known"),
+        (["hierarchy", "paths.npz", "--edge-order", "child"], "--edge-order is for the file"),
+        (
+            ["hierarchy", "ids.svm", "--hierarchy", "tree.txt", "--edge-order", "up"],
+            "parent or chi",
+        ),
+        (["hierarchy", "ids.svm", "--hierarchy", "none.txt"], "no such file: none.txt"),
+        (["hierarchy", "paths.npz", "--hierarchy", "tree.txt"], "no node of the hierarchy"),
+        (["multiclass", "paths.npz", "--space", "leaf"], "--space is for hierarchies"),
+        (["multilabel", "one.arff", "--labels", "-1"], "hierarchical"),
+    ],
+)
+def test_what_is_refused(cli, arguments, message):
+    _, err = cli("train", *arguments, "-q", code=2)
+    assert message in err
