@@ -122,7 +122,7 @@ are in `benchmarks/results/rounding.md`.
 LEARNING = """## Learning graphs
 
 Accuracy is that of the validation images for street scenes (camvid), of the test part for snakes;
-the gap is that after at most eight passes, and "open" the part of it that searches left.
+the gap is that after so many passes, and "open" the part of it that searches left.
 [Graphs](graphs.md) has the words.
 """
 
