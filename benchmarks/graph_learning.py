@@ -27,8 +27,8 @@ from maxmargin.metrics import mean_recall, node_accuracy
 
 #: Values of C that are tried on the validation images, and passes of each trial.
 CAMVID_CS, CAMVID_PASSES = (0.02, 0.05, 0.1), 8
-#: Passes of each way of training in the table. Relaxed training takes ten times as long a pass where
-#: the relaxation is not tight.
+#: Passes of each way of training in the table. Where the relaxation is not tight, a pass of relaxed
+#: training takes ten times as long.
 TABLE_PASSES = {"integral": 8, "relaxed": 3}
 WAYS = list(product(("margin", "slack"), ("full", "potts"), ("integral", "relaxed")))
 COMMON = {"tol": 0.05, "fit_edge_intercept": False, "random_state": 0}
