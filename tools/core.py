@@ -151,6 +151,7 @@ CASES: dict[str, list[dict[str, str]]] = {
     "ranking": [{}, {"cost": "ap"}, {"cost": "ndcg"}],
     "graph": [{}, {"training": "relaxed"}],
     "tree": [{}],
+    "hierarchy": [{}, {"model": "edges"}],
 }
 
 

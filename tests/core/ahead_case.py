@@ -23,7 +23,13 @@ from maxmargin.testing import tiny_problem
 
 COMPILED: list[str] = []
 #: Perceptrons take no fractional outputs.
-BY_BLOCKS = ("multilabel_relaxed", "multilabel_relaxed_program", "user")
+BY_BLOCKS = (
+    "graph_relaxed",
+    "hierarchy_relaxed_program",
+    "multilabel_relaxed",
+    "multilabel_relaxed_program",
+    "user",
+)
 
 
 def fit(structure, mode):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
@@ -13,6 +14,7 @@ from pathlib import Path
 import numba
 import pytest
 
+from maxmargin.cli.kinds import KINDS
 from maxmargin.core.ahead import Library, changed_files, library, load
 from maxmargin.core.ahead.load import LEVELS
 from maxmargin.core.erase import entries_of
@@ -96,6 +98,13 @@ def test_what_the_library_lacks_is_compiled(built):
     assert "maximize" in used["others"] and "predict_examples" not in used["others"]
     assert used["found"]["multiclass"] == built[1]["multiclass"]
     assert used["found"]["multilabel"] == other["found"]["multilabel"]
+
+
+def test_every_kind_of_the_command_line_is_built():
+    place = importlib.util.spec_from_file_location("core_tool", HERE / "tools" / "core.py")
+    tool = importlib.util.module_from_spec(place)
+    place.loader.exec_module(tool)
+    assert set(KINDS) <= set(tool.CASES)
 
 
 @pytest.mark.skipif(not load.FOLDER.exists(), reason="make core has not been run")

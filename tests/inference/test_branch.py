@@ -76,19 +76,17 @@ def test_messages_need_not_be_kept(rng):
 
 
 def test_what_is_no_better_than_a_known_score_is_not_searched(rng):
-    n_plain = n_known = 0
-    for _ in range(N_GRAPHS // 4):
-        graph = random_graph(rng, 7, n_factors=40, most_labels=3, most_order=2, scale=3.0)
+    for _ in range(N_GRAPHS // 8):
+        graph = random_graph(rng, 6, n_factors=12, most_labels=3, scale=3.0)
         best = all_scores(graph).max(initial=-np.inf)
-        n_plain += search(graph, n_iterations=1)[2]
         for known in (best, best - 0.5):
-            bound, score, n_made, labels = search(graph, n_iterations=1, known=known)
+            bound, score, _, labels = search(graph, n_iterations=1, known=known)
             assert bound == pytest.approx(best, abs=1e-7)
             assert score == pytest.approx(best, abs=1e-7)
             if -np.inf < known < best:
                 assert graph.score(labels) == score
-            n_known += n_made if known == best else 0
-    assert n_known < n_plain or N_GRAPHS < 100
+        bound, score, n_made, _ = search(graph, n_iterations=1, known=1e3)
+        assert (bound, score, n_made) == (1e3, 1e3, 1)
 
 
 def test_no_labelling_of_an_odd_cycle_of_differences():

@@ -116,3 +116,21 @@ def test_edge_cases():
     none = FactorGraph([[0.0, -np.inf], [0.0, 1.0]], factors=[Table((0,), [-np.inf, 3.0])])
     assert solve(none)[:2] == (-np.inf, -np.inf)
     assert solve(alone, 0)[:3] == (np.inf, -np.inf, 0)
+
+
+def test_a_call_may_go_on_with_what_the_last_one_left(rng):
+    for _ in range(run_times(100, 10)):
+        graph = random_graph(rng, 6, n_factors=10, most_labels=5, most_order=3, scale=2.0)
+        labels, others = np.zeros((2, graph.n_nodes), dtype=np.int32)
+        messages = np.zeros(int(graph.shape.message_at[-1]))
+        room, fresh = srmp_room(graph.shape), srmp_room(graph.shape)
+        srmp(graph.shape, graph.unary, graph.tables, messages, 2, -1.0, room, labels)
+        same = messages.copy()
+        room.keeps[:] = True
+        fresh.keeps[0] = True
+        went_on = srmp(graph.shape, graph.unary, graph.tables, messages, 2, -1.0, room, labels)
+        began = srmp(graph.shape, graph.unary, graph.tables, same, 2, -1.0, fresh, others)
+        assert went_on == began
+        assert messages.tolist() == same.tolist()
+        assert labels.tolist() == others.tolist()
+        assert not room.keeps[1]  # what was left is used once

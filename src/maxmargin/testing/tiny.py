@@ -203,9 +203,9 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "graph": _tiny_graphs(general_data, [[], [(0, 1), (2, 1), (0, 2)], [(1, 0)], [(2, 0)]]),
     # Without cycles the relaxation is exact.
     "graph_relaxed": _tiny_graphs(relaxed_data, [[], [(0, 1), (2, 1)], [(1, 0)], [(2, 0)]]),
+    "graph_paths": _tiny_field,
     "hierarchy": _tiny_paths,
     "hierarchy_tree": _tiny_sets("paths", child=[1, 2], parent=[0, 0]),
-    "hierarchy_field": _tiny_field,
     "hierarchy_cut": _tiny_sets("closed", child=[2, 2], parent=[0, 1]),
     # The edge from node 2 to node 0 adds nothing to a tree, where the relaxation is exact.
     "hierarchy_program": _tiny_sets("paths", [1, 2, 2, 3], [0, 0, 1, 0], relaxed=False),

@@ -45,8 +45,8 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         What has weights. "nodes": each node. "edges": each edge, a block for every labelling of its
         ends, in or out; "paths": partial paths of three nodes or more too, for trees. The last two
         have space="closed", the costs "hamming" (which "auto" is), "zero_one", "edge" and "path",
-        take no alpha, and have `predict` without `fixed` and `threshold` alone. Of a tree "edges"
-        is exact; a DAG, and "paths", are solved by message passing and branch and bound.
+        take no alpha, and have `predict` without `fixed` and `threshold` alone. Trees are
+        solved exactly, DAGs by message passing and branch and bound.
     alpha : {"maxmin", "none", "rho", "flat", "shared"} or array of shape (n_nodes,)
         The weights of the nodes in the norm. They sum to 1 along the path of every label with
         "maxmin", where the smallest is as large as can be, and "rho", where the sum of

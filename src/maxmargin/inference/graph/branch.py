@@ -53,7 +53,8 @@ class BranchRoom(NamedTuple):
         Its messages in `kept`; -1 if they were not kept.
     heap : int32 array of shape (N,)
         Open nodes, the one of largest bound first.
-    kept : float64 array of shape (P, length of messages)
+    kept : float64 array of shape (P, 2 * length of messages)
+        Messages, and then `rest` of `SrmpRoom`.
     free : int32 array of shape (P,)
     unary, messages : float64 arrays
     labels : int32 array of shape (n,)
@@ -86,7 +87,7 @@ def branch_room(shape: Shape, most_nodes: int, most_bytes: int = 200_000_000) ->
     """
     n_messages = int(shape.message_at[-1])
     # A search opens one node per two that it makes.
-    n_rows = max(1, min(most_nodes // 2 + 2, most_bytes // (8 * max(1, n_messages))))
+    n_rows = max(1, min(most_nodes // 2 + 2, most_bytes // (16 * max(1, n_messages))))
     size = max(most_nodes, 1) + 2
 
     def ints() -> npt.NDArray[np.int32]:
@@ -104,7 +105,7 @@ def branch_room(shape: Shape, most_nodes: int, most_bytes: int = 200_000_000) ->
         ints(),
         ints(),
         ints(),
-        np.zeros((n_rows, n_messages)),
+        np.zeros((n_rows, 2 * n_messages)),
         np.zeros(n_rows, dtype=np.int32),
         np.zeros(int(shape.unary_at[-1])),
         np.zeros(n_messages),
@@ -155,8 +156,13 @@ def branch_and_bound(
             room.parent[child] = parent
             room.node[child], room.label[child], room.is_fixed[child] = v, label, is_fixed
             _restrict(shape, unary, child, room)
-            for i in range(messages.shape[0]):
+            n = messages.shape[0]
+            for i in range(n):
                 room.messages[i] = messages[i] if row < 0 else room.kept[row, i]
+            if row >= 0:
+                for i in range(n):
+                    room.srmp.rest[i] = room.kept[row, n + i]
+            room.srmp.keeps[1] = row >= 0
             room.srmp.floor[0] = values[BEST]
             bound, score, _ = srmp(
                 shape, room.unary, tables, room.messages, n_iterations, tolerance, room.srmp,
@@ -229,6 +235,7 @@ def _open(shape, child, bound, tolerance, room):
     if row >= 0:
         for i in range(room.messages.shape[0]):
             room.kept[row, i] = room.messages[i]
+            room.kept[row, room.messages.shape[0] + i] = room.srmp.rest[i]
     # Into the heap.
     heap = room.heap
     i = counts[N_OPEN]

@@ -65,8 +65,9 @@ class SrmpRoom(NamedTuple):
     theta, guess, out : float64 arrays, as long as the largest number of labels
     floor : float64 array of shape (1,)
         -inf, or: stop when the bound is no better than this.
-    keeps : bool array of shape (1,)
-        False, or: -inf in the messages are true of these potentials too.
+    keeps : bool array of shape (2,)
+        False, or: -inf in the messages are true of these potentials too. And: `rest` is what the
+        last call left with these messages, for the same tables; a call sets it to False.
     margin : float64 array of shape (n,)
         By how much the best label of each node beat the next when it was decoded last; inf if only
         one is possible.
@@ -124,7 +125,7 @@ def srmp_room(shape: Shape) -> SrmpRoom:
         np.zeros(largest),
         np.zeros(largest),
         np.array([-np.inf]),
-        np.zeros(1, dtype=np.bool_),
+        np.zeros(2, dtype=np.bool_),
         np.zeros(n_nodes),
         np.zeros(n_nodes, dtype=np.int32),
     )
@@ -157,6 +158,8 @@ def srmp(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
         for i in range(messages.shape[0]):
             if messages[i] == -np.inf:
                 messages[i] = 0.0
+    has_rest = room.keeps[0] and room.keeps[1]
+    room.keeps[1] = False
     floor = room.floor[0]
     bound, score = np.inf, -np.inf
     n_forbidden = -1
@@ -168,7 +171,8 @@ def srmp(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
         decodes = room.held.shape[0] == 0 or iteration % 3 == 0 or iteration == n_iterations - 1
         decodes = decodes or is_ending
         for is_forward in (True, False):
-            is_fresh = iteration == 0 and is_forward
+            is_first = iteration == 0 and is_forward
+            is_fresh = is_first and not has_rest
             found, n_forbidden = _pass(
                 shape, unary, tables, messages, room, is_forward, is_fresh, decodes
             )
@@ -180,7 +184,7 @@ def srmp(shape, unary, tables, messages, n_iterations, tolerance, room, labels):
             value = labelling_score(shape, unary, tables, trial)
             # They are sums of the same numbers in different order: rounding may cross them.
             bound = max(bound, value)
-            if value > score or is_fresh:
+            if value > score or is_first:
                 score = value
                 for v in range(trial.shape[0]):
                     labels[v] = trial[v]

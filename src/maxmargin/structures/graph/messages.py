@@ -108,7 +108,7 @@ class CyclicRoom(NamedTuple):
     margin: Any
     trial: Any
     branch: BranchRoom  # of which kept is flat
-    kept: Any  # (rows * most slots * n_labels,)
+    kept: Any  # (rows * 2 * most slots * n_labels,)
     entries: Any  # (2,) int64: addresses of kernels, see sealed.py
 
 
@@ -118,7 +118,7 @@ def cyclic_room(data: Any) -> CyclicRoom:
     n_nodes, n_messages = len(shapes.n_labels), int(shapes.message_at[-1])
     most = data.effort.most_branches
     size = max(most, 1) + 2
-    n_rows = max(1, min(most // 2 + 2, KEPT_ROWS, MOST_BYTES // (8 * max(1, n_messages))))
+    n_rows = max(1, min(most // 2 + 2, KEPT_ROWS, MOST_BYTES // (16 * max(1, n_messages))))
 
     def ints(length: int) -> np.ndarray:
         return np.zeros(length, dtype=np.int32)
@@ -170,11 +170,11 @@ def cyclic_room(data: Any) -> CyclicRoom:
         np.zeros(n_labels),
         np.zeros(n_labels),
         np.zeros(1),
-        np.zeros(1, dtype=np.bool_),
+        np.zeros(2, dtype=np.bool_),
         np.zeros(n_nodes),
         ints(n_nodes),
         branch,
-        np.zeros(n_rows * n_messages),
+        np.zeros(2 * n_rows * n_messages),
         np.zeros(2, dtype=np.int64),
     )
 
@@ -250,7 +250,7 @@ def branch_room_of(data, room, own, i):
         branch.next_label,
         branch.row,
         branch.heap,
-        room.kept[: n_rows * n_messages].reshape((n_rows, n_messages)),
+        room.kept[: 2 * n_rows * n_messages].reshape((n_rows, 2 * n_messages)),
         branch.free,
         branch.unary[: n * n_labels],
         branch.messages[:n_messages],

@@ -76,7 +76,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     priced = augment(cost, data, i, theta, score_scale, cost_scale, room)
     unary, tables = priced.unary[:n_unary], priced.tables
     own = srmp_room_of(data, room, i)
-    own.floor[0], own.keeps[0] = -np.inf, False
+    own.floor[0], own.keeps[0], own.keeps[1] = -np.inf, False, False
     truth = dense_score(shape, unary, tables, graphs.labels[first : first + n])
     largest = 0.0
     if effort.precision > 0.0:
@@ -92,7 +92,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
         found, value, n_more = call_srmp(
             room.entries, shape, unary, tables, messages, STRIDE, ROUNDING, own, trial
         )
-        own.keeps[0] = True
+        own.keeps[0] = own.keeps[1] = True
         n_done += n_more
         bound = min(bound, found)
         # The truth is only where the search begins: in a tie the labelling that was found wins.

@@ -108,7 +108,7 @@ def _search(
     unary = theta.unary[: n * graphs.layout.n_labels]
     trial = room.labels[:n]
     own.floor[0] = -np.inf if is_whole else max(known, truth - price)
-    own.keeps[0] = False
+    own.keeps[0] = own.keeps[1] = False
     score, bound, n_done = known, np.inf, 0
     left, wanted = np.inf, 0.0
     while True:
@@ -116,7 +116,7 @@ def _search(
         found, value, n_more = call_srmp(
             room.entries, shape, unary, theta.tables, messages, STRIDE, ROUNDING, own, trial
         )
-        own.keeps[0] = True
+        own.keeps[0] = own.keeps[1] = True
         n_done += n_more
         bound = min(bound, found)
         if value > score and not (is_whole and is_truth(data, i, trial, 0)):

@@ -59,11 +59,14 @@ class PathRoom(NamedTuple):
 
 def _room(data: Any, k: int) -> PathKBestRoom:
     n_cells = int(data.value_at[-1])
-    ints = [np.zeros((n_cells // 2, k), dtype=np.int32) for _ in range(4)]
+    bit, rank, old, new = (np.zeros((n_cells // 2, k), dtype=np.int32) for _ in range(4))
     return PathKBestRoom(
         np.zeros(n_cells + 1, dtype=np.int64),
         np.zeros((n_cells + 1, k)),
-        *ints,
+        bit,
+        rank,
+        old,
+        new,
         np.zeros(k),
         np.zeros(k),
         np.zeros(len(data.parent) + 1, dtype=np.int32),

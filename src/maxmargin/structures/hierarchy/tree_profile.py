@@ -62,7 +62,7 @@ def _profile_price(data, cost):
 
     Most of the work is where a node has many nodes below it.
     """
-    return max(1.0, _profile_levels(data, cost) / 8.0)
+    return max(1.0, _profile_levels(data, cost) / 12.0)
 
 
 @implements(profile_room, TreeSets, SwitchCost)
