@@ -123,7 +123,7 @@ def _product_from(theta: Any, outputs: Any, at: int, entry: int, first: int) -> 
 @jitable
 def _array_product(scores: Any, outputs: Any, at: int, entry: int, first: int) -> tuple[int, float]:
     """Return the next entry beyond this array, and the product over the array."""
-    flat = scores.ravel()
+    flat = scores.reshape(-1)  # not ravel, which may copy: then numba counts references
     total = 0.0
     while entry < n_entries(outputs, at):
         index = index_of(outputs, at, entry) - first

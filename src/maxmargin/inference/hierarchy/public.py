@@ -254,8 +254,8 @@ def profile(
     >>> from maxmargin.inference.hierarchy import hierarchy_shape
     >>> shape = hierarchy_shape(3, child=[1, 2], parent=[0, 0])
     >>> found = hierarchy.profile([1.0, 0.5, -2.0], shape, reference=[1, 0, 1])
-    >>> found.score
-    array([-0.5,  1. ,  1.5,  -inf])
+    >>> found.score.tolist()
+    [-1.0, 1.0, 1.5, -inf]
     >>> found.outputs[2]
     array([1, 1, 0], dtype=int32)
     """

@@ -147,40 +147,44 @@ def _n_nodes(data, i):
 
 
 @jitable
-def search_anew(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from nothing, to the end; return how much better the best labelling can be."""
-    messages = room.messages[: _n_messages(data, i)]
-    messages[:] = 0.0
+def search(data, cost, i, theta, room, score_scale, cost_scale, is_warm, outputs, at):
+    """Search; return how much better the best labelling can be.
+
+    If warm from the messages that are remembered, as far as the effort goes; else from nothing, to
+    the end.
+    """
+    memory, n_messages = data.memory, _n_messages(data, i)
+    messages = memory.messages[memory.at[i] : memory.at[i + 1]]
+    effort = wanted_effort(data)
+    if not is_warm or messages.shape[0] < n_messages:
+        messages = room.messages[:n_messages]
+        messages[:] = 0.0
+    if not is_warm:
+        effort = Effort(0.0, data.effort.n_iterations, data.effort.most_branches)
     labels = outputs[at : at + _n_nodes(data, i)]
-    effort = Effort(0.0, data.effort.n_iterations, data.effort.most_branches)
     return search_graph(
         data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
     )[0]
 
 
 @jitable
-def search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered, as far as the effort goes; return a bound."""
-    memory, n_messages = data.memory, _n_messages(data, i)
-    messages = memory.messages[memory.at[i] : memory.at[i + 1]]
-    if messages.shape[0] < n_messages:
-        messages = room.messages[:n_messages]
-        messages[:] = 0.0
-    labels = outputs[at : at + _n_nodes(data, i)]
-    effort = wanted_effort(data)
-    left, _ = search_graph(
-        data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
-    )
-    h = margin_error(data, i, theta, outputs, at)
-    return score_scale * (h + left) + cost_scale * output_cost(data, cost, i, outputs, at)
+def search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search from the messages that are remembered, as far as the effort goes; return a bound.
 
-
-@jitable
-def search_largest(data, cost, i, theta, room, cost_scale, outputs, at):
-    """Search for the largest cost, from nothing; scores break ties. Return a bound."""
-    left = search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
-    bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
-    search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+    Without scores the largest cost is searched from nothing, for its bound; then once more with
+    scores that break ties. `search` stands here once, because it is compiled wherever it stands.
+    """
+    bound, is_largest = 0.0, score_scale == 0.0
+    for attempt in range(2 if is_largest else 1):
+        scale = score_scale if attempt == 0 else SMALL_SCALE
+        left = search(data, cost, i, theta, room, scale, cost_scale, not is_largest, outputs, at)
+        if attempt > 0:
+            break
+        bound = cost_scale * output_cost(data, cost, i, outputs, at)
+        if is_largest:
+            bound += left
+        else:
+            bound += score_scale * (margin_error(data, i, theta, outputs, at) + left)
     return bound
 
 
@@ -191,29 +195,25 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
         largest_prices(data, cost, i, theta, outputs, at)
         return
     scale = max(score_scale, SMALL_SCALE)
-    search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
+    search(data, cost, i, theta, room, scale, cost_scale, False, outputs, at)
 
 
 @implements(maximize_bounded, GeneralGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
-    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] > 0:
-        return search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
-    if score_scale == 0.0:
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] == 0:
         return cost_scale * largest_prices(data, cost, i, theta, outputs, at)
-    return search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+    return search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements(maximize, GeneralGraphs, EdgeCost)
 def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from nothing, to the end; scores break the ties of largest costs."""
     scale = max(score_scale, SMALL_SCALE)
-    search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
+    search(data, cost, i, theta, room, scale, cost_scale, False, outputs, at)
 
 
 @implements(maximize_bounded, GeneralGraphs, EdgeCost)
 def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
-    if score_scale == 0.0:
-        return search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
-    return search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+    return search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)

@@ -130,7 +130,9 @@ def _connect(room: RelaxedRoom) -> None:
 
 
 @jitable
-def _search(data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at):
+def _search_from(
+    data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at
+):  # fmt: skip
     """Write a good point; return how much better the best one can be at most."""
     shapes, n_labels = data.graphs.shapes, data.graphs.layout.n_labels
     n = shapes.node_at[i + 1] - shapes.node_at[i]
@@ -195,41 +197,36 @@ def _drop_small(nodes, n, n_labels):
 
 
 @jitable
-def _search_anew(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from nothing, to the end; return how much better the best point can be."""
-    shapes = data.graphs.shapes
-    n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
-    messages = room.search.messages[:n_messages]
-    messages[:] = 0.0
-    effort = Effort(0.0, data.effort.n_iterations, 0)
-    return _search(
-        data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at
-    )
-
-
-@jitable
-def _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered, as far as the effort goes; return a bound."""
+def _search(data, cost, i, theta, room, score_scale, cost_scale, is_warm, outputs, at):
+    """Search; return how much better the best point can be. See `search` of oracles.py."""
     shapes, memory = data.graphs.shapes, data.memory
     n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
     messages = memory.messages[memory.at[i] : memory.at[i + 1]]
-    if messages.shape[0] < n_messages:
+    effort = wanted_effort(data)
+    if not is_warm or messages.shape[0] < n_messages:
         messages = room.search.messages[:n_messages]
         messages[:] = 0.0
-    effort = wanted_effort(data)
-    left = _search(
+    if not is_warm:
+        effort = Effort(0.0, data.effort.n_iterations, 0)
+    return _search_from(
         data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at
     )
-    h = margin_error(data, i, theta, outputs, at)
-    return score_scale * (h + left) + cost_scale * output_cost(data, cost, i, outputs, at)
 
 
 @jitable
-def _search_largest(data, cost, i, theta, room, cost_scale, outputs, at):
-    """Search for the largest cost, from nothing; scores break ties. Return a bound."""
-    left = _search_anew(data, cost, i, theta, room, 0.0, cost_scale, outputs, at)
-    bound = cost_scale * output_cost(data, cost, i, outputs, at) + left
-    _search_anew(data, cost, i, theta, room, SMALL_SCALE, cost_scale, outputs, at)
+def _search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+    """Search, and return a bound; see `search_bounded` of oracles.py."""
+    bound, is_largest = 0.0, score_scale == 0.0
+    for attempt in range(2 if is_largest else 1):
+        scale = score_scale if attempt == 0 else SMALL_SCALE
+        left = _search(data, cost, i, theta, room, scale, cost_scale, not is_largest, outputs, at)
+        if attempt > 0:
+            break
+        bound = cost_scale * output_cost(data, cost, i, outputs, at)
+        if is_largest:
+            bound += left
+        else:
+            bound += score_scale * (margin_error(data, i, theta, outputs, at) + left)
     return bound
 
 
@@ -247,29 +244,25 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
         _write_largest(data, cost, i, theta, room, outputs, at)
         return
     scale = max(score_scale, SMALL_SCALE)
-    _search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
+    _search(data, cost, i, theta, room, scale, cost_scale, False, outputs, at)
 
 
 @implements(maximize_bounded, RelaxedGraphs, SumOverPositions)
 def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
-    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] > 0:
-        return _search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
-    if score_scale == 0.0:
+    if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] == 0:
         return cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
-    return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+    return _search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
 @implements(maximize, RelaxedGraphs, EdgeCost)
 def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from nothing, to the end; scores break the ties of largest costs."""
     scale = max(score_scale, SMALL_SCALE)
-    _search_anew(data, cost, i, theta, room, scale, cost_scale, outputs, at)
+    _search(data, cost, i, theta, room, scale, cost_scale, False, outputs, at)
 
 
 @implements(maximize_bounded, RelaxedGraphs, EdgeCost)
 def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
-    if score_scale == 0.0:
-        return _search_largest(data, cost, i, theta, room, cost_scale, outputs, at)
-    return _search_warm(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+    return _search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
