@@ -97,6 +97,7 @@ class CyclicRoom(NamedTuple):
     augmented: Any  # (most nodes * n_labels,)
     tables: Any  # (most cells,), for costs of edges
     messages: Any  # (most slots * n_labels,)
+    spare: Any  # the same: messages of a part of the labellings, see zero_one.py
     labels: Any  # (most nodes,) int32
     rest: Any
     held: Any
@@ -162,6 +163,7 @@ def cyclic_room(data: Any) -> CyclicRoom:
     return CyclicRoom(
         np.zeros(n_nodes * n_labels),
         np.zeros(int(np.asarray(shapes.n_cells).max(initial=0))),
+        np.zeros(n_messages),
         np.zeros(n_messages),
         ints(n_nodes),
         np.zeros(n_messages),

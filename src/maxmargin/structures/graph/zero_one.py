@@ -57,7 +57,7 @@ def search_other(data, i, theta, room, truth, price, messages, effort, labels):
     label_bounds(shape, unary, theta.tables, messages, total, own.out, bounds)
     for v in range(n):
         bounds[v * n_labels + graphs.labels[first + v]] = -np.inf
-    spare = np.empty(messages.shape[0])  # for one set: those of the whole graph are kept
+    spare = room.spare[: messages.shape[0]]  # for one set: those of the whole graph are kept
     left = -np.inf  # what no labelling of the sets that were searched exceeds
     for _ in range(n):
         at = 0
