@@ -150,8 +150,8 @@ def classes_in(value, found):
     return found
 
 
-#: Rooms of other structures that one is made of: a label of a hierarchy is one of a list, as a class
-#: is, and edge fields are graphs.
+#: Rooms of other structures that one is made of: a label of a hierarchy is one of a list, as a
+#: class is, and edge fields are graphs.
 MADE_OF = {"hierarchy": {"classes"}, "graph_paths": {"graph"}}
 
 
