@@ -279,6 +279,15 @@ def test_edge_fields(rng, tmp_path):
         svm(model="arcs").fit(X, y)
 
 
+def test_edge_fields_with_partial_paths(rng):
+    hierarchy = Hierarchy.of({"top": ["pet", "wild"], "pet": ["cat", "dog"], "wild": ["owl"]})
+    X, y, _ = set_data(rng, hierarchy, n=25)
+    field = svm(hierarchy=hierarchy, model="paths", C=10.0, tol=0.1).fit(X, y)
+    assert field.result_.status == "converged" and field.score(X, y) > 0.9
+    predicted = field.predict(rng.normal(size=X.shape))
+    assert hierarchy.closures(predicted)[0].nnz == sum(len(row) for row in predicted)
+
+
 # -- files, paths, batches -----------------------------------------------------------------------
 
 
