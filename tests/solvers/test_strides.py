@@ -11,7 +11,13 @@ import pytest
 import scipy.sparse as sp
 
 import maxmargin.core.problem as problem_module
-from maxmargin.core.contract import difference_potentials, margin_error, spare_size, workspace
+from maxmargin.core.contract import (
+    difference_potentials,
+    margin_error,
+    spare_size,
+    visit_work,
+    workspace,
+)
 from maxmargin.core.problem import Problem
 from maxmargin.costs import Hamming
 from maxmargin.search.direct import Direct
@@ -26,6 +32,7 @@ from maxmargin.solvers import (
 )
 from maxmargin.structures import chain_data, chain_layout, labels_data
 from maxmargin.surrogates import MarginRescaling
+from maxmargin.testing import tiny_problem
 from tests.helpers import tiny_multiclass
 
 DIRECT = Direct(1.0, 1.0)
@@ -177,3 +184,12 @@ def test_scattered_products_are_those_of_pairs(bias, sparse, rng):
             products[name] += [margin_error(data, 0, theta, z, 0) for z in (*ys, few, labels)]
         assert not room.any()
     np.testing.assert_allclose(products["scattered"], products["pairs"], rtol=1e-12, atol=1e-11)
+
+
+def test_a_structure_may_say_how_much_work_a_visit_is():
+    """Tables of graphs are large, and are gone through: their square says nothing."""
+    problem = tiny_problem("graph")
+    work = visit_work(problem.view.data)
+    assert work > 0.0 and visit_work(tiny_problem("chain").view.data) == 0.0
+    most = problem_module.STRIDE
+    assert problem.stride == min(max(problem_module.STRIDE_WORK // work, 1), most)

@@ -35,6 +35,7 @@ from maxmargin.core.contract import (
     tell_haste,
     truth_sizes,
     truths,
+    visit_work,
     workspace,
 )
 from maxmargin.core.modes import choose_mode
@@ -349,26 +350,29 @@ class Problem:
 
     @property
     def stride(self) -> int:
-        """How many examples one compiled call may visit; 1 if it calls Python.
-
-        Estimated from the sizes of arrays alone. The work per position is the number of its scores
-        times the number of its features (to compute the scores), plus the square of the number of
-        scores (to compare labels with labels). Scratch counts as scores up to a few times the
-        potentials; what is beyond that are lists, such as one of all outputs, which are gone
-        through a few times.
-        """
+        """How many examples one compiled call may visit; 1 if it calls Python."""
         if self.calls_python:
             return 1
         if "stride" not in self._known:
-            cells = max(int(self.sizes.max(initial=1)), 1)
-            n_scores, n_scratch = map(_n_numbers, self.desk()[:2])
-            n_listed = max(n_scratch - FEW * n_scores, 0)
-            scores = (n_scores + n_scratch - n_listed) / cells
-            inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
-            mean = max(float(self.sizes.mean()), 1.0)
-            work = mean * (scores + inputs) * scores + FEW * n_listed
+            work = visit_work(self.view.data) or self._estimated_work()
             self._known["stride"] = int(min(max(STRIDE_WORK // max(work, 1.0), 1), STRIDE))
         return self._known["stride"]
+
+    def _estimated_work(self) -> float:
+        """Return about how many operations a visit takes, by the sizes of arrays alone.
+
+        The work per position is the number of its scores times the number of its features (to
+        compute the scores), plus the square of the number of scores (to compare labels with
+        labels). Scratch counts as scores up to a few times the potentials; what is beyond that are
+        lists, such as one of all outputs, which are gone through a few times.
+        """
+        cells = max(int(self.sizes.max(initial=1)), 1)
+        n_scores, n_scratch = map(_n_numbers, self.desk()[:2])
+        n_listed = max(n_scratch - FEW * n_scores, 0)
+        scores = (n_scores + n_scratch - n_listed) / cells
+        inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
+        mean = max(float(self.sizes.mean()), 1.0)
+        return mean * (scores + inputs) * scores + FEW * n_listed
 
     def strides(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Cut visits first..last-1 into ranges, one per compiled call; `pause` before each."""

@@ -101,6 +101,7 @@ from maxmargin.core.contract.structure import (
     tell_haste,
     truth_sizes,
     truths,
+    visit_work,
     workspace,
 )
 from maxmargin.core.contract.surrogate import (
@@ -215,6 +216,7 @@ __all__ = [
     "true_parts",
     "truth_sizes",
     "truths",
+    "visit_work",
     "weigh_columns",
     "workspace",
 ]

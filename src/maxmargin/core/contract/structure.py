@@ -281,3 +281,13 @@ def mix(data, i, left, left_at, right, right_at, share, outputs, at):
     The default writes nothing and returns False.
     """
     return False
+
+
+@generic_with_default
+def visit_work(data):
+    """Return about how many operations a visit of an example takes; 0: not known. (Python only.)
+
+    By it a compiled call visits so many examples that it can be interrupted soon after. Where it is
+    not known, it is estimated from the sizes of arrays.
+    """
+    return 0.0

@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import implements, oracle_memory, tell_gap, tell_haste, workspace
+from maxmargin.core.contract import (
+    implements,
+    oracle_memory,
+    tell_gap,
+    tell_haste,
+    visit_work,
+    workspace,
+)
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.branch import BranchRoom
 from maxmargin.inference.graph.srmp import SrmpRoom, srmp_room
@@ -32,6 +39,8 @@ from maxmargin.structures.graph.shapes import graph_of
 
 #: How many bytes messages may take, by default: of all examples, and of one branch and bound.
 MOST_BYTES = 1 << 28
+#: About how many iterations of message passing a visit makes, each of two passes.
+N_USUAL = 100
 #: How many search nodes of branch and bound keep their messages.
 KEPT_ROWS = 64
 
@@ -205,6 +214,16 @@ def _tell_gap(data, gap, loss):
 def _tell_haste(data, is_hasty):
     """Keep it."""
     data.memory.haste[0] = float(is_hasty)
+
+
+@implements(visit_work, CyclicGraphs)
+def _visit_work(data):
+    """Return what `N_USUAL` iterations of message passing read, which is most of the work."""
+    n_graphs = max(len(data.graphs.shapes.n_cells), 1)
+    n_labels = data.graphs.layout.n_labels
+    n_unary = len(data.graphs.labels) * n_labels
+    n_cells = float(np.asarray(data.graphs.shapes.n_cells).sum())
+    return N_USUAL * (n_unary + n_cells) / n_graphs
 
 
 @jitable
