@@ -10,6 +10,7 @@ import pytest
 from scipy.special import logsumexp
 
 from maxmargin.inference.hierarchy.closure import best_closure, closure_room
+from maxmargin.inference.hierarchy.closure_kbest import best_closures_room, best_k_closures
 from maxmargin.inference.hierarchy.forest import (
     best_k_sets,
     best_set,
@@ -163,10 +164,10 @@ def test_profile(forests):
                 forest.check_written(expected, among)
 
 
-def test_best_closure():
-    """The smallest of the best, on DAGs and forests."""
-    rng = np.random.default_rng(2)
-    for trial in range(1500):
+def random_closures(seed, n_trials):
+    """Yield shapes, three of four DAGs, with scores, nodes that must be in, and all closed sets."""
+    rng = np.random.default_rng(seed)
+    for trial in range(n_trials):
         shape = random_shape(rng, 8, is_dag=trial % 4 > 0)
         n = len(shape.parent_at) - 1
         scores, must = random_scores(rng, n), NONE
@@ -175,8 +176,13 @@ def test_best_closure():
         sets = node_sets(shape, "closed")
         if len(must):
             sets = sets[(sets[:, must == 1] == 1).all(axis=1)]
-        all_values = values(sets, scores)
-        y = np.full(n, -7, dtype=np.int8)
+        yield shape, scores, must, sets, values(sets, scores)
+
+
+def test_best_closure():
+    """The smallest of the best, on DAGs and forests."""
+    for shape, scores, must, sets, all_values in random_closures(2, 1500):
+        y = np.full(len(scores), -7, dtype=np.int8)
         found = best_closure(scores, shape, must, closure_room(shape), y)
         best = all_values.max()
         assert found == pytest.approx(best, abs=1e-11)
@@ -184,3 +190,20 @@ def test_best_closure():
             best_sets = sets[all_values >= best - 1e-11]
             assert (best_sets == y).all(axis=1).any()
             assert y.sum() == best_sets.sum(axis=1).min()
+
+
+def test_k_best_closures():
+    """The k best of all sets, all different; equal scores, one node and nodes kept out too."""
+    for trial, case in enumerate(random_closures(3, 1500)):
+        shape, scores, must, sets, all_values = case
+        if trial % 10 == 0:
+            scores, all_values = np.zeros(len(scores)), np.zeros(len(sets))
+        k = (1, 2, 3, 7, 40)[trial % 5]
+        room = best_closures_room(len(scores), k)
+        count = best_k_closures(scores, shape, must, k, closure_room(shape), room)
+        expected = np.sort(all_values[all_values > -np.inf])[::-1][:k]
+        assert room.scores[:count].tolist() == pytest.approx(expected.tolist(), abs=1e-11)
+        found = room.sets[:count]
+        assert len({y.tobytes() for y in found}) == count == len(expected)
+        for y, value in zip(found, expected, strict=True):
+            assert all_values[(sets == y).all(axis=1)] == pytest.approx([value], abs=1e-11)

@@ -23,7 +23,10 @@ from maxmargin.costs import (
 )
 from maxmargin.inference.hierarchy import hierarchy_shape
 from maxmargin.inference.hierarchy.shape import ancestors
+from maxmargin.search import Angular, Profile
+from maxmargin.search.choose import bind_search
 from maxmargin.search.direct import Direct
+from maxmargin.search.hull.rooms import HullThenList
 from maxmargin.solvers import BlockFrankWolfe, run
 from maxmargin.structures import (
     CutSets,
@@ -36,7 +39,7 @@ from maxmargin.structures import (
 from maxmargin.structures.hierarchy.paths import label_gram
 from maxmargin.structures.hierarchy.program import write_point
 from maxmargin.structures.hierarchy.sets import read_set, write_difference
-from maxmargin.surrogates import MarginRescaling
+from maxmargin.surrogates import MarginRescaling, SlackRescaling
 from maxmargin.testing import all_outputs, check_oracles, check_structure, optimum
 from maxmargin.testing.enumerate import node_sets
 from tests.hierarchies import random_shape, values
@@ -103,7 +106,48 @@ def test_closed_sets_of_dags_meet_the_contract(seed):
     for cost in (Hamming(), LeafHamming(), ZeroOne()):
         tables = tabulate(cost, data, range(data.n_nodes))
         check_structure(data, cost=tables, compile=False, max_examples=2)
+        check_oracles(data, tables, max_examples=2)
     check_oracles(data, micro_f1_cost(data), max_examples=2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_slack_rescaling_of_closed_sets_of_dags_is_exact(seed):
+    """The hull search goes on to the best set by the k best: losses are those of the list."""
+    data = random_sets(seed, is_dag=True)
+    if data is None:
+        return
+    assert isinstance(data, CutSets)
+    cost = tabulate(Hamming(), data, range(data.n_nodes))
+    psi = SlackRescaling()
+    search = bind_search("auto", psi, data, cost)
+    assert isinstance(search, HullThenList)
+    n = len(data.node_at) - 1
+    problem = Problem(data, cost, psi.compiled(), n, 0.1, search=search, compile=False)
+    rng = np.random.default_rng(seed)
+    for scale in (0.0, 0.3, 1.0, 3.0):
+        w = scale * rng.normal(size=problem.n_weights)
+        losses, bounds = problem.losses(w)
+        np.testing.assert_allclose(losses, bounds, atol=1e-9)
+        theta = g.workspace(data)[0]
+        for i in range(n):
+            g.potentials(data, i, w, 1.0, theta)
+            best = max(
+                (1.0 + g.margin_error(data, i, theta, y, 0)) * g.output_cost(data, cost, i, y, 0)
+                for y in all_outputs(data, i)
+            )
+            assert losses[i] == pytest.approx(max(best, 0.0), abs=1e-9)
+
+
+def test_what_sets_of_a_dag_do_not_have_is_refused_with_what_fits():
+    closed = node_sets_data(np.eye(1), [[1, 0, 1, 0, 0]], DIAMOND)
+    cost = tabulate(Hamming(), closed, range(5))
+    with pytest.raises(ValueError, match=r"no profile: .* node 3 has 2 parents.* fit: .*hull"):
+        bind_search(Profile(), SlackRescaling(), closed, cost)
+    with pytest.raises(ValueError, match=r"'constrained', which CutSets .* fit: .*hull"):
+        bind_search(Angular(), SlackRescaling(), closed, cost)
+    paths = node_sets_data(np.eye(1), [[1, 0, 1, 0, 1]], DIAMOND, space="paths", relaxed=False)
+    with pytest.raises(ValueError, match=r"no profile: .* node 3 has 2 parents.* fit: .*hull"):
+        bind_search(Profile(), SlackRescaling(), paths, tabulate(Hamming(), paths, range(5)))
 
 
 @pytest.mark.parametrize("seed", range(12))

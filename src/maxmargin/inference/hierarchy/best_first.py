@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from maxmargin.inference.hierarchy.checked import NodeProblem
 from maxmargin.inference.hierarchy.closure import best_closure, closure_room
+from maxmargin.inference.hierarchy.closure_kbest import best_closures_room, best_k_closures
 from maxmargin.inference.hierarchy.forest import best_k_sets, best_sets_room, write_ranked_set
 from maxmargin.inference.hierarchy.shape import ancestors
 
@@ -23,6 +24,8 @@ def best_first(problem: NodeProblem, k: int) -> Iterator[tuple[npt.NDArray[np.in
         yield from _of_listed(problem, k)
     elif problem.is_forest:
         yield from _of_forest(problem, k)
+    elif problem.space == "closed":
+        yield from _of_dag(problem, k)
     else:
         yield from _by_parts(problem, k, best_set_of(problem))
 
@@ -94,6 +97,13 @@ def _of_forest(problem: NodeProblem, k: int) -> Iterator[tuple[npt.NDArray[np.in
     for rank in range(count):
         write_ranked_set(rank, problem.parent, n_children, to_leaves, room, y)
         yield y.astype(np.int32), float(room.scores[rank])
+
+
+def _of_dag(problem: NodeProblem, k: int) -> Iterator[tuple[npt.NDArray[np.int32], float]]:
+    room, shape = best_closures_room(problem.n_nodes, k), problem.shape
+    count = best_k_closures(problem.scores, shape, problem.must, k, closure_room(shape), room)
+    for rank in range(count):
+        yield room.sets[rank].astype(np.int32), float(room.scores[rank])
 
 
 def _by_parts(

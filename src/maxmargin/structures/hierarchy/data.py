@@ -36,6 +36,10 @@ class NodeSets:
     """Family of those whose outputs are sets of nodes, see sets.py."""
 
 
+class RankedSets:
+    """Family of those of them whose k best outputs can be found, see ranked.py."""
+
+
 @belongs(OneLabel, HierarchyData)
 class HierarchyPaths(NamedTuple):
     """Examples with one label each; label k has the nodes A(k) of a tree or DAG.
@@ -57,7 +61,7 @@ class HierarchyPaths(NamedTuple):
     parent: Any  # (n_nodes,) int32, -1 for roots; (0,) if a node has several parents
 
 
-@belongs(NodeSets, HierarchyData)
+@belongs(RankedSets, NodeSets, HierarchyData)
 class TreeSets(NamedTuple):
     """Examples with sets of nodes of a forest: closed ones, or unions of paths to leaves.
 
@@ -76,7 +80,7 @@ class TreeSets(NamedTuple):
     to_leaves: int  # 0: any closed set, the empty one too; 1: not empty, and each path to a leaf
 
 
-@belongs(NodeSets, HierarchyData)
+@belongs(RankedSets, NodeSets, HierarchyData)
 class CutSets(NamedTuple):
     """Examples with closed sets of nodes of a DAG, the empty one too; fields as in `TreeSets`."""
 

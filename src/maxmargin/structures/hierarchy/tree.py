@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.compile import jitable
-from maxmargin.core.contract import implements, k_best, k_best_room, maximize, workspace
+from maxmargin.core.contract import implements, k_best_room, maximize, workspace
 from maxmargin.costs.tables import SwitchCost, WholeCost
 from maxmargin.inference.hierarchy.forest import (
     BestSets,
@@ -18,6 +17,7 @@ from maxmargin.inference.hierarchy.forest import (
 )
 from maxmargin.structures.hierarchy.costs import augment, scales_with_ties
 from maxmargin.structures.hierarchy.data import TreeSets
+from maxmargin.structures.hierarchy.ranked import rank_sets, write_rank
 from maxmargin.structures.hierarchy.sets import NodePotentials, write_difference
 
 
@@ -62,67 +62,13 @@ def _k_best_room(data, cost, k):
     return best_sets_room(data.n_nodes, k + isinstance(cost, WholeCost))
 
 
-@jitable
-def _rank(data, room, k, own):
-    """Find the k best sets under room.gains; return how many there are."""
+@implements(rank_sets, TreeSets)
+def _rank_sets(data, room, k, own):
+    """Find the k best sets; return how many there are."""
     return best_k_sets(room.gains, data.parent, data.n_children, data.to_leaves, room.must, k, own)
 
 
-@jitable
-def _write_rank(data, i, rank, room, own, outputs, at):
-    """Write the set of a rank as an output."""
+@implements(write_rank, TreeSets)
+def _write_rank(data, rank, room, own):
+    """Write the set of a rank."""
     write_ranked_set(rank, data.parent, data.n_children, data.to_leaves, own, room.y)
-    write_difference(data, i, room.y, outputs, at)
-
-
-@implements(k_best, TreeSets, SwitchCost)
-def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
-    """Rank the sets with the cost added to the scores."""
-    score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
-    augment(data, cost, i, theta, score_scale, cost_scale, room.gains)
-    count = _rank(data, room, k, own)
-    for rank in range(count):
-        _write_rank(data, i, rank, room, own, outputs, at + rank * (data.n_nodes + 1))
-    return count
-
-
-@jitable
-def _k_best_priced(data, price, i, theta, room, score_scale, k, own, outputs, at):
-    """Rank k + 1 sets by score, where all but the truth have a price added; write k of them."""
-    for n in range(data.n_nodes):
-        room.gains[n] = theta.nodes[0, n]
-    count = _rank(data, room, k + 1, own)
-    place = count  # of the truth
-    size = data.n_nodes + 1
-    for rank in range(count):
-        _write_rank(data, i, rank, room, own, outputs, at)
-        if outputs[at] == 0:
-            place = rank
-    # The truth is the only one without the price. It moves down to ``after``, right before the
-    # first set that is worse even with the price added.
-    after = place
-    while after + 1 < count and score_scale * (own.scores[place] - own.scores[after + 1]) <= price:
-        after += 1
-    n_written = min(count, k)
-    for rank in range(n_written):
-        source = rank
-        if place <= rank < after:
-            source = rank + 1
-        elif rank == after:
-            source = place
-        _write_rank(data, i, source, room, own, outputs, at + rank * size)
-    return n_written
-
-
-@implements(k_best, TreeSets, WholeCost)
-def _k_best_whole(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
-    """Write the k best sets, where all but the truth cost the same."""
-    price = cost_scale * cost.price[i]
-    return _k_best_priced(data, price, i, theta, room, score_scale, k, own, outputs, at)
-
-
-@implements(maximize, TreeSets, WholeCost)
-def _maximize_whole(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Take the first of the k best, k = 1."""
-    price = cost_scale * cost.price[i]
-    _k_best_priced(data, price, i, theta, room, score_scale, 1, room.two, outputs, at)

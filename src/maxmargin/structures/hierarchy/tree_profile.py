@@ -1,4 +1,4 @@
-"""Sets of nodes of a forest: the best set at each level of the cost."""
+"""Sets of nodes of a forest: the best set at each level of the cost; refused for DAGs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from maxmargin.inference.hierarchy.forest import (
     set_profile,
     write_set_level,
 )
-from maxmargin.structures.hierarchy.data import TreeSets
+from maxmargin.structures.hierarchy.data import CutSets, TreeSets
+from maxmargin.structures.hierarchy.program import PathPrograms
 from maxmargin.structures.hierarchy.sets import write_difference
 
 #: The largest number of nodes times levels: a profile takes so many steps, and remembers as many.
@@ -54,6 +55,24 @@ def _profile_levels(data, cost):
             f"a profile of {n_levels} levels over {data.n_nodes} nodes would take too much memory."
         )
     return n_levels
+
+
+def _refuse_dag(data: Any, cost: Any) -> int:
+    """Say why sets of nodes of a DAG have no profile."""
+    several = np.flatnonzero(np.diff(data.shape.parent_at) > 1)
+    where = ""
+    if len(several):
+        n = int(several[0])
+        n_parents = data.shape.parent_at[n + 1] - data.shape.parent_at[n]
+        where = f", and here node {n} has {n_parents} parents"
+    raise ValueError(
+        "sets of nodes of a DAG have no profile: it is a dynamic programme over nodes that have "
+        f"one parent each{where}. The hull search has no need of it."
+    )
+
+
+implements(profile_levels, CutSets, SwitchCost)(_refuse_dag)
+implements(profile_levels, PathPrograms, SwitchCost)(_refuse_dag)
 
 
 @implements(profile_price, TreeSets, SwitchCost)
