@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 from maxmargin.estimators.hierarchy.scores import NodeScores
 from maxmargin.inputs.hierarchy import Hierarchy
-from maxmargin.inputs.hierarchy_space import HierarchySpace
+from maxmargin.inputs.hierarchy.space import HierarchySpace
 
 
 def random_space(rng, kind, dag):

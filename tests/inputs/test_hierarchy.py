@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin.inputs.hierarchy import Hierarchy
-from maxmargin.inputs.hierarchy_labels import NodeForm, read_nodes
-from maxmargin.inputs.hierarchy_space import HierarchySpace, choose_space
+from maxmargin.inputs.hierarchy.labels import NodeForm, read_nodes
+from maxmargin.inputs.hierarchy.space import HierarchySpace, choose_space
 
 TREE = {"animal": ["mammal", "bird"], "mammal": ["cat", "dog"], "bird": ["owl"]}
 DIAMOND = [("b", "a"), ("c", "a"), ("d", "b"), ("d", "c"), ("e", "c")]

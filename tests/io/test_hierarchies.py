@@ -105,7 +105,7 @@ def test_more_bad_edges(tmp_path):
 
 def test_an_lshtc_pair_of_files_is_a_hierarchy_and_its_labels():
     from maxmargin.inputs.hierarchy import Hierarchy
-    from maxmargin.inputs.hierarchy_labels import read_nodes
+    from maxmargin.inputs.hierarchy.labels import read_nodes
 
     edges = read_edges(io.StringIO("1 2\n1 3\n2 4\n2 5\n"))
     X, y = read_svmlight(io.BytesIO(b"4,3 1:1 7:2\n5 2:1\n"), multilabel=True)

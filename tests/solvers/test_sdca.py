@@ -21,7 +21,7 @@ from maxmargin.search.direct import Direct
 from maxmargin.solvers import SDCA, BlockFrankWolfe, run
 from maxmargin.solvers.listed.dual import ListedState, first_planes
 from maxmargin.solvers.listed.sdca import threshold
-from maxmargin.solvers.listed.sdca_planes import sheet_for
+from maxmargin.solvers.listed.sdca_planes import orthogonal
 from maxmargin.structures import MulticlassData, multiclass_data
 from maxmargin.structures.classes.data import OneLabel
 from maxmargin.surrogates import (
@@ -419,7 +419,7 @@ def test_costs_far_above_the_margin_cost_no_digits():
     assert large.primal == pytest.approx(1e15 * small.primal, rel=2e-6)
 
 
-PASSES = {"whole_pass", "few_pass", "planes_pass", "pick", "load", "bend", "store"}
+PASSES = {"whole_pass", "few_pass", "planes_pass", "pick", "load", "bend", "_agree", "store"}
 
 
 @contextlib.contextmanager
@@ -461,7 +461,7 @@ def test_an_interrupt_between_two_lines_leaves_a_true_certificate(surrogate):
 
 def test_one_gram_matrix_serves_all_blocks():
     for n in (1, 2, 5):
-        assert (sheet_for(n).gram == np.ones((n, n)) + np.eye(n)).all()
+        assert (orthogonal(n).table == np.ones((n, n)) + np.eye(n)).all()
 
 
 # -- what it asks of a structure -----------------------------------------------------------------

@@ -103,7 +103,7 @@ def hierarchy_confusion(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['a/b', 'a/c', 'd']
     """
-    from maxmargin.inputs.hierarchy_labels import read_nodes
+    from maxmargin.inputs.hierarchy.labels import read_nodes
 
     n = len(y_true) if not hasattr(y_true, "shape") else y_true.shape[0]
     first = read_nodes(y_true, n, hierarchy, extend=True)

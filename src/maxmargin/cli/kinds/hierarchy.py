@@ -136,7 +136,7 @@ class Hierarchy(Kind):
         """Return predictions as names of nodes or tuples of them; levels joined to paths."""
         if hasattr(guess, "toarray") or getattr(guess, "ndim", 1) > 1:
             found = estimator.hierarchy_.closures(guess)[0]
-            from maxmargin.inputs.hierarchy_labels import NodeForm
+            from maxmargin.inputs.hierarchy.labels import NodeForm
 
             has_one = estimator.space_ in ("leaf", "path")
             form = NodeForm("names" if has_one else "sets")

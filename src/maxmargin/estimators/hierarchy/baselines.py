@@ -27,8 +27,8 @@ from maxmargin.estimators.hierarchy.ridge import RidgeGroup
 from maxmargin.inputs.checks import check_number, check_weights
 from maxmargin.inputs.columns import check_columns
 from maxmargin.inputs.hierarchy import Hierarchy
-from maxmargin.inputs.hierarchy_paths import check_separator
-from maxmargin.inputs.hierarchy_space import check_space
+from maxmargin.inputs.hierarchy.paths import check_separator
+from maxmargin.inputs.hierarchy.space import check_space
 from maxmargin.inputs.rows import RowInputs
 
 __all__ = ["FlatSVM", "LocalRidge", "LocalSVM"]

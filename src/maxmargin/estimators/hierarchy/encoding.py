@@ -20,8 +20,8 @@ from maxmargin.estimators.hierarchy.fields import (
 )
 from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.hierarchy import Hierarchy
-from maxmargin.inputs.hierarchy_labels import NodeForm, NodeLabels, over, read_nodes
-from maxmargin.inputs.hierarchy_space import HierarchySpace, choose_space
+from maxmargin.inputs.hierarchy.labels import NodeForm, NodeLabels, over, read_nodes
+from maxmargin.inputs.hierarchy.space import HierarchySpace, choose_space
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.regularizers.hierarchy import HierarchyPaths, alpha_weights, hierarchy_paths

@@ -11,7 +11,7 @@ from maxmargin.core.contract import n_weights
 from maxmargin.costs.tables import free_cost
 from maxmargin.inference.hierarchy.shape import is_forest
 from maxmargin.inputs.checks import unknown
-from maxmargin.inputs.hierarchy_space import HierarchySpace
+from maxmargin.inputs.hierarchy.space import HierarchySpace
 from maxmargin.structures.hierarchy.edge_field import (
     edge_blocks,
     edge_field_data,

@@ -23,9 +23,9 @@ from maxmargin.estimators.hooks import Hooks
 from maxmargin.inputs.checks import check_number, check_weights, unknown
 from maxmargin.inputs.columns import check_columns
 from maxmargin.inputs.hierarchy import Hierarchy
-from maxmargin.inputs.hierarchy_labels import read_nodes
-from maxmargin.inputs.hierarchy_paths import check_separator
-from maxmargin.inputs.hierarchy_space import check_space
+from maxmargin.inputs.hierarchy.labels import read_nodes
+from maxmargin.inputs.hierarchy.paths import check_separator
+from maxmargin.inputs.hierarchy.space import check_space
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields

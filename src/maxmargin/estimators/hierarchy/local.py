@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.inputs.hierarchy_space import HierarchySpace
+from maxmargin.inputs.hierarchy.space import HierarchySpace
 
 __all__ = ["NodeProblem", "agreed", "best_path", "node_problems", "to_leaves"]
 

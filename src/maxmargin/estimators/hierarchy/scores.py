@@ -22,7 +22,7 @@ from maxmargin.inference.hierarchy.forest.kbest import (
     write_ranked_set,
 )
 from maxmargin.inference.hierarchy.shape import is_forest, parents_of
-from maxmargin.inputs.hierarchy_space import HierarchySpace
+from maxmargin.inputs.hierarchy.space import HierarchySpace
 
 __all__ = ["NodeScores"]
 

@@ -123,10 +123,11 @@ def best_k_closures(scores, shape, must, k, closure, room):
         top = _place_of(room.values, n_open, 1.0)
         for n in range(M):
             part[n] = room.parts[top, n]
+        value = room.values[top]
         _close_part(top, n_open, room)
         n_open -= 1
-        # Cut again: what the flow leaves at the nodes has been overwritten since.
-        value = _best_of_part(scores, shape, part, closure, room)
+        if n_found > 0:  # cut again: other cuts have overwritten the set, and what the flow leaves
+            _best_of_part(scores, shape, part, closure, room)
         best = room.sets[n_found]
         for n in range(M):
             best[n] = room.y[n]
@@ -143,9 +144,7 @@ def best_k_closures(scores, shape, must, k, closure, room):
         while most > 0:
             n = _place_of(room.bound, M, 1.0)
             worst = _place_of(room.values, n_open, -1.0)
-            if room.bound[n] == -np.inf or (
-                n_open == most and room.bound[n] <= room.values[worst]
-            ):
+            if room.bound[n] == -np.inf or (n_open == most and room.bound[n] <= room.values[worst]):
                 break
             room.bound[n] = -np.inf
             for v in range(M):

@@ -43,8 +43,8 @@ from maxmargin.solvers.listed.dual import (
     new_state,
     sum_weights,
 )
-from maxmargin.solvers.listed.sdca_gram import gram_of, gram_pass
-from maxmargin.solvers.listed.sdca_planes import planes_pass, sheet_for
+from maxmargin.solvers.listed.sdca_gram import gram_of
+from maxmargin.solvers.listed.sdca_planes import orthogonal, planes_pass, sheet_for
 
 #: An output without mass stays active if it would get mass once its value grew by this much.
 NEAR = 0.3
@@ -269,17 +269,14 @@ class SDCA(Solver):
     ) -> tuple[float, np.ndarray | None]:
         """Visit blocks, with all their outputs (``whole``) or the active ones alone."""
         function: Any = planes_pass if state.has_planes else whole_pass if whole else few_pass
-        gram = gram_of(problem)
-        if gram is not None:
-            function = gram_pass
         run = problem.bind(function)
         inv_lam_n = 1.0 / (problem.lam * problem.n_examples)
         blocks, desk = blocks_of(problem, state), problem.desk()
         own: tuple[Any, ...] = ()
         if state.has_planes:
-            own = sheet_for(state.beta.shape[1]), whole, not problem.is_linear
-        if gram is not None:
-            own = *own, gram
+            n_outputs = state.beta.shape[1]
+            gram = gram_of(problem) or orthogonal(n_outputs)
+            own = sheet_for(n_outputs), whole, not problem.is_linear, gram
 
         def call(first: int, last: int, total: float) -> float:
             problem.n_oracle_calls += last - first

@@ -4,9 +4,8 @@ Labels of a hierarchy share nodes, so with G of `listed_gram`, N_i of `listed_no
 
     <Psi_k, Psi_l> = N_i ( G[k, l] - G[k, t] - G[l, t] + G[t, t] ).
 
-Everything else is as in sdca_planes.py: an example has one plane offset_k + slope_k h_k per output,
-and a visit brings the values of the active ones together by pairwise steps. Inner products are
-looked up when a step needs them: a visit asks for two rows of G per step, of its active outputs.
+Everything else is as in sdca_planes.py, whose passes call what is implemented here. Inner products
+are looked up when a step needs them: a visit asks for two rows of G per step, of its active outputs.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import ListedGram, few_scores, listed_gram, output_cost
+from maxmargin.core.contract import ListedGram, implements, listed_gram, output_cost
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.blocks.steps import turned
-from maxmargin.solvers.listed.sdca_planes import load, pick, store
+from maxmargin.solvers.listed.sdca_planes import agree
 
 #: Largest number of pairwise steps per visit, and the share of the first difference of values at
 #: which a block counts as solved.
@@ -121,48 +120,13 @@ def bend_with_gram(
             sheet.value[b] = sheet.offset[b] + sheet.slope[b] * sheet.h[b]
 
 
-@jitable
-def gram_pass(
-    problem: Any,
-    order: Any,
-    first: int,
-    last: int,
-    inv_lam_n: float,
-    w: Any,
-    blocks: Any,
-    desk: Any,
-    total: float,
-    sheet: Any,
-    whole: bool,
-    bends: bool,
-    gram: Any,
-) -> float:
-    """Improve the blocks order[first:last]; see `sdca_planes.planes_pass`, and ``gram`` is G."""
+@implements(agree, ListedGram)
+def _agree(gram, problem, i, curvature, bends, blocks, sheet, y):
+    """Turn planes, then make pairwise steps."""
     own, row = sheet.all_h, sheet.all_values  # after `pick` nobody reads these
-    for visit in range(first, last):
-        i = order[visit]
-        factor = problem.weight[i] * inv_lam_n
-        if whole:
-            pick(problem, i, bends, w, blocks, sheet, desk)
-        else:
-            few_scores(problem.data, i, blocks.active, blocks.n_active[i], w, sheet.h)
-            for a in range(1, blocks.n_active[i]):
-                sheet.h[a] -= sheet.h[0]
-        sheet.h[0] = 0.0
-        top, mean = load(problem, i, bends, blocks, sheet, desk.y)
-        gap = max(problem.weight[i] * (top - mean), 0.0)
-        blocks.gap[i] = gap
-        total += gap
-        if gap <= 1e-14 * top:
-            if whole:
-                blocks.n_active[i] = 0  # solved already, as most blocks are near the optimum
-            continue
-        curvature = factor * blocks.norms[i]
-        truth = blocks.truths[i]
-        for a in range(blocks.n_active[i]):
-            own[a] = product_of(gram, blocks.active[i, a], truth)
-        if bends:
-            bend_with_gram(problem, i, gram, curvature, blocks, sheet, desk.y, own)
-        gram_steps(gram, i, curvature, blocks, sheet, own, row)
-        store(problem, i, factor, blocks, sheet, w)
-    return total
+    truth = blocks.truths[i]
+    for a in range(blocks.n_active[i]):
+        own[a] = product_of(gram, blocks.active[i, a], truth)
+    if bends:
+        bend_with_gram(problem, i, gram, curvature, blocks, sheet, y, own)
+    gram_steps(gram, i, curvature, blocks, sheet, own, row)

@@ -12,6 +12,8 @@ psi is not affine in h, it turns their planes first. An output without mass keep
 visit takes the tangent of psi at the current h.
 """
 
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -23,6 +25,8 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_few,
     few_scores,
+    generic,
+    implements,
     margin_error,
     output_cost,
     potentials,
@@ -37,10 +41,15 @@ NEAR = 0.3
 MAX_STEPS = 10
 
 
+class Orthogonal(NamedTuple):
+    """Inner products of outputs whose features are orthogonal and equally long."""
+
+    table: Any  # <Psi_a, Psi_b> / N_i
+
+
 class Sheet(NamedTuple):
     """Scratch for the active outputs of one example; the truth comes first."""
 
-    gram: Any  # <Psi_a, Psi_b> / N_i
     alpha: Any
     slope: Any
     offset: Any
@@ -54,12 +63,25 @@ class Sheet(NamedTuple):
 
 def sheet_for(n_outputs: int) -> Sheet:
     """Return room for the outputs of one example."""
+    return Sheet(*np.zeros((len(Sheet._fields), n_outputs)))
+
+
+def orthogonal(n_outputs: int) -> Orthogonal:
+    """Return the inner products of so many outputs."""
     # The matrix 1 + [a = b], made of one row of ones with a two in the middle. The truth needs no
     # zeros: every inner product is multiplied by both slopes, and the slope of the truth is 0.
     row = np.ones(2 * n_outputs - 1)
     row[n_outputs - 1] = 2.0
-    gram = sliding_window_view(row, n_outputs)[::-1]
-    return Sheet(gram, *np.zeros((len(Sheet._fields) - 1, n_outputs)))
+    return Orthogonal(sliding_window_view(row, n_outputs)[::-1])
+
+
+@generic
+def agree(gram, problem, i, curvature, bends, blocks, sheet, y):
+    """Bring the values of the active planes of block i together, as far as a visit does.
+
+    ``gram`` has the inner products, and ``curvature`` is s_i N_i / (lam n). With ``bends`` planes
+    are turned towards the tangents of psi first.
+    """
 
 
 @jitable
@@ -123,7 +145,9 @@ def load(problem: Any, i: int, bends: bool, blocks: Any, sheet: Any, y: Any) -> 
 
 
 @jitable
-def bend(problem: Any, i: int, curvature: float, blocks: Any, sheet: Any, y: Any) -> None:
+def bend(
+    gram: Any, problem: Any, i: int, curvature: float, blocks: Any, sheet: Any, y: Any
+) -> None:
     """Turn the planes that have mass towards the tangents at h; see `blocks.bend_planes`."""
     count = blocks.n_active[i]
     for a in range(1, count):
@@ -139,8 +163,23 @@ def bend(problem: Any, i: int, curvature: float, blocks: Any, sheet: Any, y: Any
         sheet.slope[a] = slope
         sheet.offset[a] = offset
         for b in range(1, count):
-            sheet.h[b] -= moved * sheet.gram[a, b]
+            sheet.h[b] -= moved * gram.table[a, b]
             sheet.value[b] = sheet.offset[b] + sheet.slope[b] * sheet.h[b]
+
+
+@implements(agree, Orthogonal)
+def _agree(gram, problem, i, curvature, bends, blocks, sheet, y):
+    """Turn planes, then make pairwise steps."""
+    if bends:
+        bend(gram, problem, i, curvature, blocks, sheet, y)
+    best = 0
+    for a in range(blocks.n_active[i]):
+        if sheet.value[a] > sheet.value[best]:
+            best = a
+    pairwise_steps(
+        gram.table, blocks.n_active[i], curvature, best, MAX_STEPS,
+        sheet.alpha, sheet.slope, sheet.value, sheet.change,
+    )  # fmt: skip
 
 
 @jitable
@@ -191,12 +230,14 @@ def planes_pass(
     sheet: Any,
     whole: bool,
     bends: bool,
+    gram: Any,
 ) -> float:
     """Improve the blocks order[first:last], one after the other; add their gaps to ``total``.
 
     With ``whole`` a visit looks at all outputs, and writes the active ones to blocks.active.
     Without it, a visit looks at the active outputs alone, and its gap is the gap over these.
-    ``bends`` says that psi is not affine in h.
+    ``bends`` says that psi is not affine in h; ``gram`` has the inner products of outputs, see
+    `agree`.
     """
     for visit in range(first, last):
         i = order[visit]
@@ -216,16 +257,6 @@ def planes_pass(
             if whole:
                 blocks.n_active[i] = 0  # solved already, as most blocks are near the optimum
             continue
-        curvature = factor * blocks.norms[i]
-        if bends:
-            bend(problem, i, curvature, blocks, sheet, desk.y)
-        best = 0
-        for a in range(blocks.n_active[i]):
-            if sheet.value[a] > sheet.value[best]:
-                best = a
-        pairwise_steps(
-            sheet.gram, blocks.n_active[i], curvature, best, MAX_STEPS,
-            sheet.alpha, sheet.slope, sheet.value, sheet.change,
-        )  # fmt: skip
+        agree(gram, problem, i, factor * blocks.norms[i], bends, blocks, sheet, desk.y)
         store(problem, i, factor, blocks, sheet, w)
     return total

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from maxmargin.inference.hierarchy.shape import HierarchyShape, hierarchy_shape
 from maxmargin.inputs.checks import unknown
-from maxmargin.inputs.hierarchy import Hierarchy
+from maxmargin.inputs.hierarchy.nodes import Hierarchy
 
 __all__ = ["SPACES", "HierarchySpace", "check_space", "choose_space"]
 

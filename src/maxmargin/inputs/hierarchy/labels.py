@@ -14,84 +14,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
 
-from maxmargin.inputs.hierarchy import Hierarchy
-from maxmargin.inputs.hierarchy_paths import path_text
-from maxmargin.inputs.labels import Labels, label_array
-from maxmargin.persistence.values import DTYPES
+from maxmargin.inputs.hierarchy.forms import NodeForm
+from maxmargin.inputs.hierarchy.nodes import Hierarchy
+from maxmargin.inputs.hierarchy.paths import path_text
+from maxmargin.inputs.hierarchy.rows import GivenPath, rows_of_levels, rows_of_list
+from maxmargin.inputs.labels import Labels
 
-__all__ = ["FORMS", "NodeForm", "NodeLabels", "common_closures", "read_nodes"]
-
-#: The forms of labels. "names": one node for each sample; "levels": an array of shape
-#: (n, n_levels), padded; "level_sets": one of shape (n, n_paths, n_levels); "paths": a list of
-#: lists of levels; "sets": a list of collections of nodes; "dense" and "csr": indicator matrices.
-FORMS = ("names", "levels", "level_sets", "paths", "sets", "dense", "csr")
-SEVERAL = ("level_sets", "sets", "dense", "csr")
-
-
-@dataclass(frozen=True)
-class NodeForm:
-    """The form of labels: what `predict` returns is of the form that `fit` was given.
-
-    Attributes
-    ----------
-    kind : str, one of `FORMS`
-    dtype : str
-        Of the cells of a matrix or of levels; "" where it does not matter.
-    is_closed : bool
-        Whether sets and matrices name all nodes of a path, or the most specific ones alone.
-    """
-
-    kind: str
-    dtype: str = ""
-    is_closed: bool = False
-
-    @classmethod
-    def from_state(cls, state: Any) -> NodeForm:
-        """Return the form that a model file holds as [kind, dtype, is_closed]."""
-        is_form = isinstance(state, list) and len(state) == 3 and state[0] in FORMS
-        if not is_form or state[1] not in ("", "str", *DTYPES) or type(state[2]) is not bool:
-            raise ValueError(f"form must be a kind of labels and a dtype, got {state!r:.80}")
-        return cls(*state)
-
-    def to_state(self) -> list[Any]:
-        """Return what a model file holds."""
-        return [self.kind, self.dtype, self.is_closed]
-
-    def write(self, closed: sp.csr_matrix, hierarchy: Hierarchy, has_one: bool) -> Any:
-        """Return closed sets of nodes in this form.
-
-        ``has_one`` says that each set is one path; where it is not, names, levels and paths cannot
-        hold it, and sets of most specific nodes take their place.
-
-        Examples
-        --------
-        >>> tree = Hierarchy.from_paths(["a/b", "c"])
-        >>> closed = tree.closure([[0, 1, 0], [0, 0, 1]])
-        >>> NodeForm("names").write(closed, tree, True)
-        array(['a/b', 'c'], dtype='<U3')
-        >>> NodeForm("levels", "str").write(closed, tree, True)
-        array([['a', 'b'],
-               ['c', '']], dtype='<U1')
-        >>> NodeForm("sets", is_closed=True).write(closed, tree, False)
-        [('a', 'a/b'), ('c',)]
-        """
-        ends = hierarchy.most_specific(closed)
-        if self.kind in ("dense", "csr"):
-            cells = (closed if self.is_closed else ends).astype(self.dtype)
-            return cells if self.kind == "csr" else cells.toarray()
-        if self.kind == "level_sets":
-            return _level_array(_rows(ends, hierarchy), hierarchy, self.dtype)
-        if self.kind == "sets" or not has_one:
-            return _rows(closed if self.is_closed and self.kind == "sets" else ends, hierarchy)
-        if self.kind == "names":
-            return hierarchy.nodes[_only(ends)]
-        names = [[name] for name in hierarchy.nodes[_only(ends)].tolist()]
-        if self.kind == "levels":
-            found = _level_array(names, hierarchy, self.dtype)
-            return found.reshape(len(names), -1)
-        return [tuple(_levels(name, hierarchy, self.dtype)) for (name,) in names]
+__all__ = ["NodeForm", "NodeLabels", "common_closures", "over", "read_nodes"]
 
 
 @dataclass(frozen=True)
@@ -170,9 +100,9 @@ def read_nodes(
     if values is not None and values.ndim > 1:
         if values.ndim == 2 and _is_indicator(values, hierarchy):
             return _from_matrix(values, n_examples, hierarchy)
-        rows, form = _from_levels(values)
+        rows, form = rows_of_levels(values)
     else:
-        rows, form = _from_list(
+        rows, form = rows_of_list(
             y if values is None else values, hierarchy, separator, several, form
         )
     if len(rows) != n_examples:
@@ -198,9 +128,6 @@ def over(own: Hierarchy, other: Hierarchy, closed: sp.csr_matrix) -> sp.csr_matr
     coo = closed.tocoo()
     shape = (closed.shape[0], len(other))
     return sp.csr_matrix((coo.data, (coo.row, place[coo.col])), shape=shape)
-
-
-# Reading ----------------------------------------------------------------------------------------
 
 
 def _is_indicator(values: np.ndarray, hierarchy: Hierarchy | None) -> bool:
@@ -246,100 +173,6 @@ def _from_matrix(y: Any, n_examples: int, hierarchy: Hierarchy | None) -> NodeLa
     return NodeLabels(hierarchy, cells, NodeForm(kind, matrix.dtype.name, is_closed))
 
 
-def _from_levels(values: np.ndarray) -> tuple[list[Any], NodeForm]:
-    """Return the paths of each row of a padded array."""
-    if values.ndim > 3:
-        raise ValueError(f"y must have 1, 2 or 3 axes, got an array of shape {values.shape}.")
-    kind = values.dtype.kind
-    dtype = "str" if kind in "UO" else values.dtype.name
-    if kind == "f":
-        check_levels = values[np.isfinite(values)]
-        if np.any(check_levels != np.round(check_levels)):
-            check_classification_targets(values.ravel())
-    if values.ndim == 2:
-        return [[_Path(row)] for row in values], NodeForm("levels", dtype)
-    return [[_Path(path) for path in row] for row in values], NodeForm("level_sets", dtype)
-
-
-class _Path:
-    """Levels that are one path, so that no reader takes them for a set."""
-
-    def __init__(self, levels: Any) -> None:
-        self.levels = levels
-
-
-def _is_collection(value: Any) -> bool:
-    return isinstance(value, (list, tuple, set, frozenset, np.ndarray))
-
-
-def _from_list(
-    y: Any,
-    hierarchy: Hierarchy | None,
-    separator: str,
-    several: bool | None,
-    form: NodeForm | None,
-) -> tuple[list[Any], NodeForm]:
-    """Return the nodes or paths of each sample, from a list or a vector."""
-    if isinstance(y, np.ndarray) and y.dtype.kind == "f":
-        bad = np.flatnonzero(~np.isfinite(y))
-        if len(bad):
-            raise ValueError(f"y[{bad[0]}] is {y[bad[0]]}, which is no label.")
-        check_classification_targets(y)
-    items = y.tolist() if isinstance(y, np.ndarray) else list(y)
-    n_collections = sum(_is_collection(item) for item in items)
-    if n_collections == 0:
-        return [[item] for item in items], NodeForm("names")
-    if n_collections < len(items):
-        i = next(i for i, item in enumerate(items) if not _is_collection(item))
-        raise TypeError(f"y[{i}] is {items[i]!r:.60}, but other labels are collections.")
-    if _are_paths(items, hierarchy, separator, several, form):
-        return [[_Path(list(item))] for item in items], NodeForm("paths", _levels_dtype(items))
-    rows = [[_Path(e) if _is_collection(e) else e for e in item] for item in items]
-    return rows, NodeForm("sets")
-
-
-def _are_paths(
-    items: list[Any],
-    hierarchy: Hierarchy | None,
-    separator: str,
-    several: bool | None,
-    form: NodeForm | None,
-) -> bool:
-    """Tell whether each collection is the levels of one path, or a set of nodes."""
-    if any(isinstance(item, (set, frozenset)) for item in items):
-        return False
-    if any(_is_collection(element) for item in items for element in item):
-        return False
-    if hierarchy is not None:
-        if hierarchy.separator is None:
-            return False  # the nodes of a path are a set of nodes
-        separator = hierarchy.separator
-    elements = [element for item in items for element in item]
-    if any(isinstance(element, str) and separator in element for element in elements):
-        return False
-    if several is not None:
-        return not several
-    if form is not None:
-        return form.kind != "sets"
-    if hierarchy is None or all(len(item) < 2 for item in items):
-        return hierarchy is None
-    as_nodes = all(element in hierarchy.labels.index for element in elements)
-    paths = [separator.join(map(str, item)) for item in items]
-    as_paths = all(path in hierarchy.labels.index for path in paths)
-    if as_nodes and as_paths:
-        raise ValueError(
-            f"y is ambiguous: {items[0]!r:.60} may be a path of levels or a set of nodes. Pass a "
-            "path as text, and sets as sets, [set(nodes) for nodes in y]."
-        )
-    return not as_nodes
-
-
-def _levels_dtype(items: list[Any]) -> str:
-    levels = [level for item in items for level in item if level not in (None, "")]
-    is_integer = all(isinstance(level, (int, np.integer)) for level in levels)
-    return "int64" if is_integer and levels else "str"
-
-
 def _encode(
     rows: list[Any], form: NodeForm, hierarchy: Hierarchy | None, separator: str, extend: bool
 ) -> NodeLabels:
@@ -371,7 +204,7 @@ def _encode(
 def _read_off(rows: list[Any], separator: str) -> Hierarchy:
     """Return the hierarchy of the labels that occur: of paths, or of classes side by side."""
     elements = [element for row in rows for element in row]
-    is_paths = any(isinstance(element, (_Path, str)) for element in elements)
+    is_paths = any(isinstance(element, (GivenPath, str)) for element in elements)
     if not is_paths:
         labels = Labels.learn(elements)
         if len(labels) == 0:
@@ -383,8 +216,8 @@ def _read_off(rows: list[Any], separator: str) -> Hierarchy:
 
 def _text(element: Any, separator: str, name: str) -> str:
     """Return a path as text; "" for one that is padding alone."""
-    levels = element.levels if isinstance(element, _Path) else element
-    if not isinstance(levels, str) and not isinstance(element, _Path):
+    levels = element.levels if isinstance(element, GivenPath) else element
+    if not isinstance(levels, str) and not isinstance(element, GivenPath):
         raise TypeError(
             f"{name} has the label {levels!r:.60} beside paths: a path must be text or levels."
         )
@@ -393,7 +226,7 @@ def _text(element: Any, separator: str, name: str) -> str:
 
 def _place(element: Any, hierarchy: Hierarchy, name: str) -> int:
     """Return the number of a node; -1 for a path that is padding alone."""
-    if isinstance(element, _Path):
+    if isinstance(element, GivenPath):
         if hierarchy.separator is None:
             return _end_of_path(element, hierarchy, name)
         element = path_text(element.levels, hierarchy.separator, name)
@@ -416,7 +249,7 @@ def _place(element: Any, hierarchy: Hierarchy, name: str) -> int:
     return place
 
 
-def _end_of_path(path: _Path, hierarchy: Hierarchy, name: str) -> int:
+def _end_of_path(path: GivenPath, hierarchy: Hierarchy, name: str) -> int:
     """Return the last node of a path in a hierarchy whose nodes have names of their own."""
     levels = [level for level in path.levels if not (level is None or level == "")]
     levels = [level.item() if isinstance(level, np.generic) else level for level in levels]
@@ -431,48 +264,3 @@ def _end_of_path(path: _Path, hierarchy: Hierarchy, name: str) -> int:
             raise ValueError(f"{name} is a path on which {below!r} follows {above!r}, "
                              "which is none of its parents.")  # fmt: skip
     return places[-1] if places else -1
-
-
-# Writing ----------------------------------------------------------------------------------------
-
-
-def _only(ends: sp.csr_matrix) -> np.ndarray:
-    """Return the only node of every row."""
-    if ends.shape[0] and not (np.diff(ends.indptr) == 1).all():
-        i = int(np.flatnonzero(np.diff(ends.indptr) != 1)[0])
-        raise ValueError(f"sample {i} has no single most specific node, which names would need.")
-    return ends.indices
-
-
-def _rows(cells: sp.csr_matrix, hierarchy: Hierarchy) -> list[tuple[Any, ...]]:
-    names = hierarchy.nodes.tolist()
-    at = cells.indptr
-    return [
-        tuple(names[v] for v in sorted(cells.indices[at[i] : at[i + 1]]))
-        for i in range(cells.shape[0])
-    ]
-
-
-def _levels(name: Any, hierarchy: Hierarchy, dtype: str) -> list[Any]:
-    """Return the levels of the path to a node: in a tree of named nodes, the nodes themselves."""
-    if hierarchy.separator is None:
-        return hierarchy.above(name)
-    levels = name.split(hierarchy.separator)
-    return levels if dtype in ("str", "") else [int(level) for level in levels]
-
-
-def _level_array(sets: Sequence[Sequence[Any]], hierarchy: Hierarchy, dtype: str) -> np.ndarray:
-    """Return paths as a padded array of shape (n, n_paths, n_levels)."""
-    n_paths = max((len(names) for names in sets), default=0)
-    is_text = dtype in ("str", "")
-    # Shorter paths of integers are padded with NaN, which only floats hold.
-    is_ragged = np.ptp(hierarchy.levels[hierarchy.is_leaf]) > 0 or n_paths != 1
-    kind: Any = object if is_text else (np.float64 if is_ragged else np.dtype(dtype))
-    found = np.full((len(sets), n_paths, hierarchy.depth), "" if is_text else np.nan, dtype=object)
-    for i, names in enumerate(sets):
-        for j, name in enumerate(names):
-            levels = _levels(name, hierarchy, dtype)
-            found[i, j, : len(levels)] = levels
-    if is_text:
-        return np.asarray(label_array(found.ravel().tolist())).reshape(found.shape)
-    return found.astype(kind)
