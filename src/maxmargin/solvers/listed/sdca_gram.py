@@ -5,7 +5,8 @@ Labels of a hierarchy share nodes, so with G of `listed_gram`, N_i of `listed_no
     <Psi_k, Psi_l> = N_i ( G[k, l] - G[k, t] - G[l, t] + G[t, t] ).
 
 Everything else is as in sdca_planes.py, whose passes call what is implemented here. Inner products
-are looked up when a step needs them: a visit asks for two rows of G per step, of its active outputs.
+are looked up when a step needs them: a visit asks for two rows of G per step, those of its active
+outputs.
 """
 
 from __future__ import annotations
