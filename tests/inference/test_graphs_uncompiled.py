@@ -17,6 +17,7 @@ TESTS = [
     "test_graph_forest.py",
     "test_graph_junction.py",
     "test_hierarchy_kernels.py",
+    "test_parse_kernels.py",
     "test_contract.py",
     "test_admm.py",
     "test_graph_public.py::test_every_method_brackets_the_best_score",

@@ -30,8 +30,12 @@ OPTIONS: dict[Callable[..., Any], dict[str, Any]] = {}
 # _nrt: it counts references also where the entry that calls it does not (see core/erase/native.py).
 _OPTIONS = {"nogil": True, "_nrt": True, "error_model": "numpy"}
 # Not fastmath=True: that also promises that there are no NaN and no infinities, so the compiler may
-# remove tests for them.
-_FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+# remove tests for them. With "maxima" there are infinities, but no NaN.
+_FASTMATH: dict[Any, set[str]] = {
+    False: set(),
+    True: {"reassoc", "contract", "nsz", "arcp"},
+    "maxima": {"nnan", "nsz"},
+}
 
 _LOCK = threading.RLock()
 _WAITING: list[Callable[[], Any]] = []
@@ -128,7 +132,7 @@ class Kernel:
     Attributes
     ----------
     py_func : the function itself, which runs as Python
-    fastmath : bool
+    fastmath : bool or "maxima"
     sealed_types : function that returns the types for which compiled code calls it through its
         address, see core/sealed.py; else None
 
@@ -146,7 +150,7 @@ class Kernel:
         "targetoptions",
     )
 
-    def __init__(self, function: Callable[..., Any], fastmath: bool) -> None:
+    def __init__(self, function: Callable[..., Any], fastmath: bool | str) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.fastmath = fastmath
@@ -201,8 +205,8 @@ class Kernel:
 @overload
 def kernel(function: F) -> F: ...
 @overload
-def kernel(*, fastmath: bool = ...) -> Callable[[F], F]: ...
-def kernel(function: Any = None, *, fastmath: bool = False) -> Any:
+def kernel(*, fastmath: bool | str = ...) -> Callable[[F], F]: ...
+def kernel(function: Any = None, *, fastmath: bool | str = False) -> Any:
     """Return a function over arrays that is compiled at its first call, and releases the GIL.
 
     Division by zero gives infinity or NaN, as in numpy. With ``NUMBA_DISABLE_JIT=1`` the function
@@ -212,10 +216,11 @@ def kernel(function: Any = None, *, fastmath: bool = False) -> Any:
     ----------
     function : callable
         A function of arrays and numbers. Compiled code does not check bounds: the caller must.
-    fastmath : bool, default=False
-        Let sums be reordered and products fused. NaN and infinities keep their meaning, but a
-        reordered sum over infinities may become NaN: do not use it for logarithms, or where -inf
-        means forbidden.
+    fastmath : bool or "maxima", default=False
+        True: let sums be reordered and products fused. NaN and infinities keep their meaning, but
+        a reordered sum over infinities may become NaN: do not use it for logarithms, or where -inf
+        means forbidden. "maxima": let maxima be taken in any order, so that their loops vectorise;
+        sums keep their bits, -inf keeps its meaning, and there must be no NaN.
 
     Examples
     --------
@@ -331,7 +336,7 @@ def compiled(function: F) -> F:
     return function if is_compiled else _jit(function)
 
 
-def _jit(function: Any, fastmath: bool = False) -> Any:
+def _jit(function: Any, fastmath: bool | str = False) -> Any:
     _check_is_function(function)
     numba = load_compiler()
     from maxmargin.core.cache import attach_cache
@@ -343,8 +348,8 @@ def _jit(function: Any, fastmath: bool = False) -> Any:
     return dispatcher
 
 
-def _options(fastmath: bool) -> dict[str, Any]:
-    return _OPTIONS | ({"fastmath": _FASTMATH} if fastmath else {})
+def _options(fastmath: bool | str) -> dict[str, Any]:
+    return _OPTIONS | ({"fastmath": _FASTMATH[fastmath]} if fastmath else {})
 
 
 def _check_is_function(function: Any) -> None:

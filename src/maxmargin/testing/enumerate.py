@@ -58,6 +58,40 @@ def labellings(length: int, n_labels: int) -> npt.NDArray[np.int32]:
     return (number // n_labels ** np.arange(length) % n_labels).astype(np.int32)
 
 
+def trees(n_words: int, projective: bool = True, one_root: bool = True) -> npt.NDArray[np.int32]:
+    """Return all trees over words 1..n as rows of heads; the root is 0.
+
+    A tree is projective if all words between a head and its child are below the head.
+
+    Examples
+    --------
+    >>> from maxmargin.testing.enumerate import trees
+    >>> trees(2).tolist()
+    [[2, 0], [0, 1]]
+    >>> [len(trees(n)) for n in range(1, 6)], len(trees(5, projective=False))
+    ([1, 2, 7, 30, 143], 625)
+    """
+    heads = labellings(n_words, n_words + 1)
+    # Climb n times from every word: who hangs on the root is there by then.
+    words = np.arange(1, n_words + 1)
+    above = np.concatenate([np.zeros((len(heads), 1), dtype=np.int32), heads], axis=1)
+    rows = np.arange(len(heads))[:, None]
+    is_below = np.zeros((len(heads), n_words + 1, n_words + 1), dtype=bool)  # [., head, word]
+    at = np.tile(np.arange(n_words + 1), (len(heads), 1))
+    for _ in range(n_words + 1):
+        is_below[rows, at, np.arange(n_words + 1)] = True
+        at = above[rows, at]
+    keep = (at == 0).all(axis=1)
+    if one_root:
+        keep &= (heads == 0).sum(axis=1) == 1
+    if projective:
+        low, high = np.minimum(heads, words), np.maximum(heads, words)
+        for word in words:
+            inside = (low < word) & (word < high)
+            keep &= (is_below[rows, heads, word] | ~inside).all(axis=1)
+    return heads[keep]
+
+
 def chain(
     unary: npt.ArrayLike,
     transitions: npt.ArrayLike,

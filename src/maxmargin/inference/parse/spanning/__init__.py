@@ -1,0 +1,31 @@
+"""Trees of any shape: spanning arborescences, whose arcs may cross."""
+
+from __future__ import annotations
+
+from maxmargin.inference.parse.spanning.best import (
+    Contraction,
+    best_spanning,
+    contraction_room,
+)
+from maxmargin.inference.parse.spanning.kbest import (
+    SpanningLists,
+    best_k_spanning,
+    spanning_lists_room,
+)
+from maxmargin.inference.parse.spanning.marginal import (
+    Reduction,
+    reduction_room,
+    spanning_marginals,
+)
+
+__all__ = [
+    "Contraction",
+    "Reduction",
+    "SpanningLists",
+    "best_k_spanning",
+    "best_spanning",
+    "contraction_room",
+    "reduction_room",
+    "spanning_lists_room",
+    "spanning_marginals",
+]
