@@ -389,3 +389,53 @@ def test_alpha_that_does_not_sum_to_one_is_accepted_with_a_warning(rng):
     with pytest.warns(UserWarning, match="not to 1"):
         model = svm(hierarchy=TREE, alpha=np.full(6, 0.9)).fit(X, y)
     assert (model.alpha_ == 0.9).all()
+
+
+# -- nodes that are missed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("weight", "wanted"), [(1.0, False), (2.0, False), (4.0, True)])
+def test_a_node_is_wanted_from_a_probability_on_that_missed_weight_tells(weight, wanted):
+    X, y = np.ones((20, 1)), [{"cat"}] * 6 + [set()] * 14  # 1 / (1 + weight) is 1/2, 1/3, 1/5
+    options = {"hierarchy": ["cat", "dog"], "space": "closed", "C": 10.0, "tol": 1e-4}
+    model = svm(**options, missed_weight=weight).fit(X, y)
+    assert set(model.predict(X)) == ({("cat",)} if wanted else {()})
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_missed_weight_weighs_the_losses_of_nodes(is_sparse, rng):
+    """Without edges, the objective is a sum of hinges of single nodes, weighted where missed."""
+    names = ["a", "b", "c"]
+    cells = rng.random((40, 3)) < 0.4
+    cells[:3] = np.eye(3)
+    y = [set(np.array(names)[row].tolist()) for row in cells]
+    X = rng.normal(size=(40, 4))
+    rows = sp.csr_matrix(X) if is_sparse else X
+    options = {"hierarchy": names, "space": "closed", "alpha": "none", "tol": 1e-5, "C": 0.5}
+    model = svm(**options, missed_weight=3.0).fit(rows, y)
+    scores = X @ model.coef_.T + model.intercept_
+    hinges = np.where(cells, 3.0 * np.maximum(0, 1 - scores), np.maximum(0, 1 + scores))
+    square = (model.coef_**2).sum() + (model.intercept_**2).sum()
+    primal = square / (2 * 0.5 * 40) + hinges.sum() / 40
+    assert model.result_.primal == pytest.approx(primal, rel=1e-9)
+    assert model.result_.relative_gap <= 1e-5
+
+
+def test_missed_weight_is_refused_where_it_has_no_meaning(rng):
+    X, y, _ = set_data(rng, Hierarchy.of(DAG))
+    sets = {"hierarchy": DAG, "missed_weight": 2.0}
+    for options, words in (
+        ({"space": "paths"}, "no programme"),
+        ({"space": "closed", "cost": "zero_one"}, "sum over nodes"),
+        ({"space": "closed", "surrogate": "micro_f1"}, "micro_f1"),
+        ({"space": "closed", "model": "edges"}, "model='nodes'"),
+        ({"space": "closed", "missed_weight": 0.0}, "missed_weight"),
+    ):
+        ends = (
+            [{"cat"}, {"owl"}, {"dog"}, {"owl"}, {"dog"}] * 10 if options["space"] == "paths" else y
+        )
+        with pytest.raises(ValueError, match=words):
+            svm(**{**sets, **options}).fit(X, ends)
+    rows, leaves = leaf_data(rng)
+    with pytest.raises(ValueError, match="one path"):
+        svm(hierarchy=TREE, missed_weight=2.0).fit(rows, leaves)

@@ -57,7 +57,9 @@ def random_sets(seed, space="closed", is_dag=False, n=3, alpha=None, relaxed=Tru
     sets = rng.choice(node_sets(shape, space), size=n)
     alpha = rng.random(sets.shape[1]) if alpha == "random" else None
     form = sp.csr_matrix(X) if seed % 2 else X
-    return node_sets_data(form, sets, shape, space=space, alpha=alpha, relaxed=relaxed)
+    missed = 1.0 if is_dag and space == "paths" else (1.0, 2.5, 0.5)[seed % 3]
+    options = {"space": space, "alpha": alpha, "missed_weight": missed, "relaxed": relaxed}
+    return node_sets_data(form, sets, shape, **options)
 
 
 def random_paths(seed, alpha=None, n=3):

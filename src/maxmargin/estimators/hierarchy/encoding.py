@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.costs import tabulate
+from maxmargin.costs.tables import SwitchCost
 from maxmargin.estimators.hierarchy.fields import (
     MODELS,
     check_field_shape,
@@ -105,17 +106,25 @@ class HierarchyReader:
             extend=extend,
         )
 
-    def task(self, request: Request, rows: Any, labels: NodeLabels, cost: Any) -> Task:
-        """Return the task of a request with these labels; edge fields have costs by name."""
+    def task(
+        self, request: Request, rows: Any, labels: NodeLabels, cost: Any, missed: float = 1.0
+    ) -> Task:
+        """Return the task of a request with these labels; edge fields have costs by name.
+
+        ``missed`` is how often the score and the price of a node of a true set count.
+        """
         weight = check_weights(request.sample_weight, rows.shape[0])
         if self.model != "nodes":
             cells = self.space.cells(labels.closed)
             field = field_data(self.space, rows, cells, self.model, self.has_bias)
             return Task(field, edge_field_cost(field, cost), rows.shape[0], weight)
-        data = self._data(rows, labels)
-        return Task(data, tabulate(cost, data, self.cost_names), rows.shape[0], weight)
+        data = self._data(rows, labels, missed)
+        table = tabulate(cost, data, self.cost_names)
+        if missed != 1.0:
+            table = _weighted(table, missed)
+        return Task(data, table, rows.shape[0], weight)
 
-    def _data(self, rows: Any, labels: NodeLabels) -> Any:
+    def _data(self, rows: Any, labels: NodeLabels, missed: float) -> Any:
         space = self.space
         if space.has_one:
             codes = space.codes(labels.closed)
@@ -124,7 +133,13 @@ class HierarchyReader:
             )
         cells = space.cells(labels.closed)
         return node_sets_data(
-            rows, cells, space.shape, space=space.kind, alpha=self.alpha, bias=self.has_bias
+            rows,
+            cells,
+            space.shape,
+            space=space.kind,
+            alpha=self.alpha,
+            missed_weight=missed,
+            bias=self.has_bias,
         )
 
     @property
@@ -205,6 +220,16 @@ class HierarchyReader:
         if model != "nodes" and space.kind != "closed":
             raise ValueError("an edge field has closed sets alone")
         return cls(space, form, alpha, has_bias, model)
+
+
+def _weighted(table: Any, missed: float) -> Any:
+    """Return a table of prices in which those of missed nodes count so often."""
+    if not isinstance(table, SwitchCost):
+        raise ValueError(
+            f"missed_weight={missed:g} needs a cost that is a sum over nodes, such as "
+            "'node_hamming' and 'leaf_hamming'."
+        )
+    return table._replace(price=table.price * np.array([1.0, missed]))
 
 
 def _of_classes(classes: Iterable[Any], separator: str) -> Hierarchy:

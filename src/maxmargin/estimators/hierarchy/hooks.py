@@ -31,6 +31,7 @@ from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.regularizers.hierarchy import ALPHAS
+from maxmargin.surrogates import MicroF1
 from maxmargin.training.scoring import Score
 from maxmargin.training.settings import Settings, check_flags, n_threads, resolve_cost
 from maxmargin.training.shared_norm import learnt_weights, with_shared_norm
@@ -52,6 +53,8 @@ class HierarchyHooks(RowInputs, Hooks):
     alpha: Any
     rho: float
     merge: bool
+    missed_weight: float
+    surrogate: Any
     fit_intercept: bool
     model: str
     coef_: np.ndarray
@@ -93,8 +96,14 @@ class HierarchyHooks(RowInputs, Hooks):
         if self.model != "nodes":
             named = "hamming" if _is_auto(self.cost) else self.cost
             return self._reader.task(request, rows, labels, named)
-        cost = self._cost_of(self._reader.space.has_one)
-        return self._reader.task(request, rows, labels, cost)
+        has_one = self._reader.space.has_one
+        if has_one and self.missed_weight != 1.0:
+            raise ValueError(
+                f"missed_weight={self.missed_weight:g} is for sets of nodes, space='closed' or "
+                f"'paths'; here space={self._reader.space.kind!r}, and an output is one path."
+            )
+        cost = self._cost_of(has_one)
+        return self._reader.task(request, rows, labels, cost, float(self.missed_weight))
 
     def _cost_of(self, has_one: bool) -> Cost:
         name = AUTO_COSTS[has_one] if _is_auto(self.cost) else self.cost
@@ -275,6 +284,7 @@ class HierarchyHooks(RowInputs, Hooks):
         check_field(self.model, self.cost, self.alpha)
         check_separator(self.separator)
         check_number("rho", self.rho, 1.0)
+        self._check_missed_weight()
         if isinstance(self.alpha, str) and self.alpha not in ALPHAS:
             raise unknown("alpha", self.alpha, dict.fromkeys(ALPHAS), " Or an array.")
         if self.hierarchy is not None:
@@ -283,6 +293,18 @@ class HierarchyHooks(RowInputs, Hooks):
             field_space(self.space)
         elif not _is_auto(self.cost):
             self._check_cost()
+
+    def _check_missed_weight(self) -> None:
+        """Refuse a weight of missed nodes where no loss is a sum over single nodes."""
+        if check_number("missed_weight", self.missed_weight) == 1.0:
+            return
+        if self.model != "nodes":
+            raise ValueError(f"missed_weight needs model='nodes', got model={self.model!r}.")
+        if self.surrogate == "micro_f1" or isinstance(self.surrogate, MicroF1):
+            raise ValueError(
+                "missed_weight cannot be used with surrogate='micro_f1', which has a cost of its "
+                "own."
+            )
 
     def _check_cost(self) -> None:
         """Refuse a cost that prices neither labels nor sets of nodes, as this space needs it."""

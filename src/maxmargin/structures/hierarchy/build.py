@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from maxmargin.features.rows import as_features, frozen
 from maxmargin.inference.hierarchy.shape import HierarchyShape, is_forest, parents_of
-from maxmargin.structures.hierarchy.data import CutSets, TreeSets, check_alpha
+from maxmargin.structures.hierarchy.data import CutSets, TreeSets, check_alpha, check_missed
 from maxmargin.structures.hierarchy.program import PathSetsByProgram, RelaxedPathSets
 
 #: The spaces of sets of nodes.
@@ -23,6 +23,7 @@ def node_sets_data(
     *,
     space: str = "closed",
     alpha: Any = None,
+    missed_weight: float = 1.0,
     bias: bool = True,
     relaxed: bool = True,
 ) -> Any:
@@ -41,6 +42,10 @@ def node_sets_data(
         root to a leaf, one at least.
     alpha : array of shape (n_nodes,) or None
         Weights of the nodes in the norm, >= 0; None for 1 each.
+    missed_weight : float > 0
+        How often the score of a node of the true set counts in training. Give its price the same
+        factor, and a node that is alone in its tree is wanted from a probability of 1 / (1 +
+        missed_weight) on. Not for unions of paths of a DAG.
     bias : bool
         Whether each node has a weight of its own beside those of the features.
     relaxed : bool
@@ -72,13 +77,19 @@ def node_sets_data(
         int(bias),
         check_alpha(alpha, n_nodes),
     )
+    missed = check_missed(missed_weight)
     # The arrays of the shape stay writeable: for read-only arrays numba would compile the kernels
     # of `maxmargin.inference` a second time.
     if is_forest(shape):
         n_children = np.diff(shape.child_at).astype(np.int32)
-        return TreeSets(*shared, parents_of(shape), n_children, to_leaves)
+        return TreeSets(*shared, missed, parents_of(shape), n_children, to_leaves)
     if not to_leaves:
-        return CutSets(*shared, shape)
+        return CutSets(*shared, missed, shape)
+    if missed != 1.0:
+        raise ValueError(
+            f"missed_weight={missed:g} needs sets that no programme is asked for: space='closed', or a "
+            "hierarchy in which no node has two parents."
+        )
     return (RelaxedPathSets if relaxed else PathSetsByProgram)(X, shared, shape)
 
 

@@ -12,6 +12,9 @@ Every node n has a weight alpha_n >= 0 of the norm: the regulariser is the sum o
 So what is added to the column of a node is multiplied by alpha_n (R^-1 Psi, see
 `maxmargin.core.contract.regularizer`), and a node with alpha_n = 0 has no weights. Scores use w
 unchanged.
+
+Of sets, the nodes of the true set may weigh more than the others (``missed``): in training, phi has
+``missed`` times x in their columns, so that the scores of nodes that are missed count so often.
 """
 
 # ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
@@ -75,6 +78,7 @@ class TreeSets(NamedTuple):
     n_nodes: int
     has_bias: int
     alpha: Any  # (n_nodes,) float64, writeable
+    missed: float  # how often the score of a node of the true set counts
     parent: Any  # (n_nodes,) int32, -1 for roots
     n_children: Any  # (n_nodes,) int32
     to_leaves: int  # 0: any closed set, the empty one too; 1: not empty, and each path to a leaf
@@ -91,6 +95,7 @@ class CutSets(NamedTuple):
     n_nodes: int
     has_bias: int
     alpha: Any
+    missed: float
     shape: HierarchyShape
 
 
@@ -134,6 +139,14 @@ def check_alpha(alpha: Any, n_nodes: int) -> np.ndarray:
             f"alpha[{wrong[0]}] is {weights[wrong[0]]}; expected a finite number >= 0."
         )
     return weights
+
+
+def check_missed(missed: Any) -> float:
+    """Return how often the score of a node of the true set counts, a finite number > 0."""
+    value = float(missed)
+    if not 0.0 < value < np.inf:
+        raise ValueError(f"missed_weight must be a finite number > 0, got {missed!r}.")
+    return value
 
 
 def leaves(data: Any) -> np.ndarray:

@@ -62,6 +62,8 @@ class PathPrograms:
 class _PathSets:
     """Fields that both have, with the names and meanings of `TreeSets`."""
 
+    missed = 1.0
+
     def __init__(self, X: Any, shared: tuple[Any, ...], shape: HierarchyShape) -> None:
         self.X: Any = sp.csr_matrix(X) if sp.issparse(X) else np.asarray(X)
         self.features, self.node_at, self.nodes, self.n_columns = shared[:4]

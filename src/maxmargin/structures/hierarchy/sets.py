@@ -158,26 +158,30 @@ def _are_sets(
 def bound_scores(data: Any) -> tuple[np.ndarray, np.ndarray]:
     """Bound phi by its nodes: each adds the row of the example and a bias."""
     lengths, terms = row_lengths(data.features)
-    root = np.sqrt(data.alpha.sum())  # in the norm of the data
+    root = max(data.missed, 1.0) * np.sqrt(data.alpha.sum())  # in the norm of the data
     return root * (lengths + data.has_bias), terms + 1.0 + data.n_nodes
 
 
 @implements(potentials, NodeSets)
 def _potentials(data, i, w, scale, theta):
-    """Score every node."""
+    """Score every node; those of the true set count more often where `missed` is not 1."""
     score_nodes(data, i, w, scale, theta.nodes)
+    if data.missed != 1.0:
+        for place in range(data.node_at[i], data.node_at[i + 1]):
+            theta.nodes[0, data.nodes[place]] *= data.missed
 
 
 @implements(difference_potentials, NodeSets)
 def _difference_potentials(data, i, outputs, at, spare, theta):
     """Score nodes at Psi_i(y): |x|^2 alpha_n, plus where the truth alone has n, else minus."""
     square = row_product(data.features, i, i) + data.has_bias
+    missed = square * data.missed * data.missed
     for n in range(data.n_nodes):
         theta.nodes[0, n] = 0.0
     for place in range(at + 1, at + 1 + outputs[at]):
         cell = outputs[place]
         n = node_of(cell)
-        theta.nodes[0, n] = -square * data.alpha[n] if cell >= 0 else square * data.alpha[n]
+        theta.nodes[0, n] = -square * data.alpha[n] if cell >= 0 else missed * data.alpha[n]
 
 
 @implements(parts, NodeSets)
@@ -197,6 +201,10 @@ def _add_parts(data, i, mu, scale, w):
     for n in range(data.n_nodes):
         if mu.nodes[0, n] != 0.0:
             add_node(data, i, n, scale * mu.nodes[0, n], W)
+    if data.missed != 1.0:
+        for place in range(data.node_at[i], data.node_at[i + 1]):
+            n = data.nodes[place]
+            add_node(data, i, n, (data.missed - 1.0) * scale * mu.nodes[0, n], W)
 
 
 @implements(margin_error, NodeSets)
@@ -219,3 +227,7 @@ def _add_difference(data, i, outputs, at, scale, w):
             cell = outputs[place]
             n = node_of(cell)
             W[data.n_columns, n] += (-scale if cell >= 0 else scale) * data.alpha[n]
+    if data.missed != 1.0:
+        for place in range(at + 1, at + 1 + outputs[at]):
+            if outputs[place] < 0:
+                add_node(data, i, node_of(outputs[place]), (data.missed - 1.0) * scale, W)
