@@ -42,6 +42,10 @@ TOPICS = (
     "graph_relaxations",
     "graph_scenes",
     "graph_learning",
+    "hierarchy_accuracy",
+    "hierarchy_sets",
+    "hierarchy_curves",
+    "hierarchy_speed",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 
