@@ -87,8 +87,8 @@ def node_sets_data(
         return CutSets(*shared, missed, shape)
     if missed != 1.0:
         raise ValueError(
-            f"missed_weight={missed:g} needs sets that no programme is asked for: space='closed', or a "
-            "hierarchy in which no node has two parents."
+            f"missed_weight={missed:g} needs sets that no programme is asked for: "
+            "space='closed', or a hierarchy in which no node has two parents."
         )
     return (RelaxedPathSets if relaxed else PathSetsByProgram)(X, shared, shape)
 
