@@ -1,0 +1,32 @@
+"""Structured losses as torch layers: the same oracles, whatever net the potentials come from.
+
+Needs the extra ``torch``: ``pip install 'maxmargin[torch]'``.
+"""
+
+from __future__ import annotations
+
+from maxmargin.deep.needed import torch as _torch  # noqa: F401 - first: says what to install
+from maxmargin.deep.direct import DirectLoss
+from maxmargin.deep.loss import Losses, StructuredLoss
+from maxmargin.deep.structures import (
+    Chains,
+    Classes,
+    Graphs,
+    Hierarchies,
+    LabelSets,
+    LayerStructure,
+    Rankings,
+)
+
+__all__ = [
+    "Chains",
+    "Classes",
+    "DirectLoss",
+    "Graphs",
+    "Hierarchies",
+    "LabelSets",
+    "LayerStructure",
+    "Losses",
+    "Rankings",
+    "StructuredLoss",
+]

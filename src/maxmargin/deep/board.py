@@ -1,0 +1,162 @@
+"""Boards: problems that take one batch after the other.
+
+Making a `Problem` takes longer than the losses of a batch: types are looked up, addresses packed.
+So the arrays of a new batch are copied over those of an old one where all of them have the same
+shapes, and the workspaces were made for sizes that are no smaller. Only the direct search allows it:
+others remember outputs by example.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from maxmargin.core.contract import output_sizes
+from maxmargin.core.problem import Problem
+from maxmargin.deep.structures.base import Encoded
+from maxmargin.search.direct import Direct
+from maxmargin.training.task import Task
+
+#: How many boards a layer keeps.
+MOST_BOARDS = 4
+
+
+class Board:
+    """A problem, and which batch it holds.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    problem : Problem over copies of the arrays of the batch
+    """
+
+    def __init__(self, encoded: Encoded, tables: Any, make: Any) -> None:
+        given = encoded.data, tables
+        self._own = _copied(given)
+        self._poured = given
+        self.problem: Problem = make(*_like(given, self._own))
+        self.frame, self.held = encoded.frame, encoded
+        self.signature = described(encoded, tables)
+        self.lock = threading.Lock()
+        self.w = np.zeros(self.problem.n_weights)
+
+    @property
+    def can_be_used_again(self) -> bool:
+        """Whether another batch may be poured into this problem."""
+        data, cost, _, search, _ = self.problem.view
+        return isinstance(search, Direct) and isinstance(data, tuple) and isinstance(cost, tuple)
+
+    def takes(self, encoded: Encoded, found: Any) -> bool:
+        """Tell whether a batch of this signature fits into the arrays and workspaces."""
+        return found == self.signature and all(
+            new <= old for new, old in zip(encoded.frame, self.frame, strict=True)
+        )
+
+    def pour(self, encoded: Encoded, tables: Any) -> None:
+        """Take another batch."""
+        if self.held is encoded:
+            return
+        given = encoded.data, tables
+        _copy_over(self._own, given, self._poured)
+        self._poured = given
+        if self.problem.sizes.flags.writeable:  # else it is one of the arrays above
+            self.problem.sizes[:] = output_sizes(self.problem.view.data)
+        self.held = encoded
+
+
+def described(encoded: Encoded, tables: Any) -> tuple[Any, ...]:
+    """Return what must be equal for two batches to have arrays of the same shapes."""
+    found: list[Any] = []
+    _describe(encoded.key if encoded.key is not None else encoded.data, found)
+    _describe(tables, found)
+    return tuple(found)
+
+
+def _describe(value: Any, found: list[Any]) -> None:
+    if isinstance(value, tuple):
+        found.append(type(value))
+        for item in value:
+            _describe(item, found)
+    elif isinstance(value, np.ndarray):
+        found.append((value.shape, value.dtype.char))
+    else:
+        found.append(value)
+
+
+def _copied(value: Any) -> Any:
+    """Return tuples of writeable copies of all arrays of a value."""
+    if isinstance(value, tuple):
+        return tuple([_copied(item) for item in value])
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _like(value: Any, own: Any) -> Any:
+    """Return a value with the arrays of ``own``, each as writeable or not as it was."""
+    if isinstance(value, tuple):
+        items = [_like(*pair) for pair in zip(value, own, strict=True)]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if not isinstance(value, np.ndarray):
+        return value
+    view = own.view()
+    view.flags.writeable = value.flags.writeable
+    return view
+
+
+def _copy_over(own: Any, new: Any, old: Any) -> None:
+    """Copy the arrays of a new batch to ``own``, but for those that are the old batch's too.
+
+    What oracles write to is never the same in two batches: structures make it anew.
+    """
+    if new is old:
+        return
+    if isinstance(new, tuple):
+        for triple in zip(own, new, old, strict=True):
+            _copy_over(*triple)
+    elif isinstance(new, np.ndarray):
+        np.copyto(own, new)
+
+
+class Boards:
+    """The boards of a layer: the newest few.
+
+    Parameters
+    ----------
+    structure, cost, surrogate, search, n_jobs : as the layer has them
+    """
+
+    def __init__(
+        self, structure: Any, cost: Any, surrogate: Any, search: Any, n_jobs: int
+    ) -> None:
+        self._structure, self._cost, self._surrogate = structure, cost, surrogate
+        self._search, self._n_jobs = search, n_jobs
+        self._kept: list[Board] = []
+        self._tables: Any = None
+        self._sizes: bytes | None = None
+
+    def tables(self, encoded: Encoded) -> Any:
+        """Return the cost of a batch as compiled code reads it; that of the last one is kept."""
+        if encoded.sizes is None or encoded.sizes != self._sizes:
+            self._tables = self._structure.tables(self._cost, encoded.data)
+            self._sizes = encoded.sizes
+        return self._tables
+
+    def of(self, encoded: Encoded, tables: Any) -> Board:
+        """Return a board that holds a batch, or can be made to hold it by `Board.pour`."""
+        found = described(encoded, tables)
+        for board in self._kept:
+            if board.takes(encoded, found):
+                return board
+        board = Board(encoded, tables, self._make)
+        if board.can_be_used_again:
+            self._kept = [board, *self._kept[: MOST_BOARDS - 1]]
+        return board
+
+    def _make(self, data: Any, cost: Any) -> Problem:
+        n = len(output_sizes(data))
+        task = Task(data, cost, n, np.ones(n))
+        return task.problem(self._surrogate, 1.0, self._n_jobs, self._search)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": []}  # boards belong to this process

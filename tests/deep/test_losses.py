@@ -1,0 +1,148 @@
+"""Losses and gradients of layers against lists of all outputs, and against finite differences."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra torch")
+
+import numpy as np  # noqa: E402
+
+from maxmargin.core.contract import psi as psi_of  # noqa: E402
+from maxmargin.deep import DirectLoss, StructuredLoss  # noqa: E402
+from maxmargin.surrogates import SURROGATES, ProbLoss  # noqa: E402
+from tests.deep.listing import BATCHES  # noqa: E402
+
+#: Micro-F1 has criteria of its own in the place of the cost; see test_micro_f1.
+PSIS = {name: kind() for name, kind in SURROGATES.items() if name != "micro_f1"}
+PSIS["plain_prob"] = ProbLoss(convex=False)
+
+
+@pytest.fixture
+def as_python(monkeypatch):
+    monkeypatch.setenv("MAXMARGIN_MODE", "python")
+
+
+def expected(listed, surrogate):
+    """Return the losses, and the gradients of their sum, by trying all outputs."""
+    compiled = surrogate.compiled()
+    losses = []
+    grads = [np.zeros(p.shape) for p in listed.potentials]
+    for outputs, own in zip(listed.outputs, listed.true_parts, strict=True):
+        truth = listed.score(own)
+        tried = [
+            (*psi_of(compiled, listed.score(parts) - truth, g)[:2], parts) for parts, g in outputs
+        ]
+        value, slope, parts = max(tried, key=lambda each: each[0])
+        losses.append(max(value, 0.0))
+        for k in parts:
+            grads[k] += slope * (parts[k] - own[k]) if value > 0.0 else 0.0
+    return np.array(losses), grads
+
+
+def check(listed, surrogate, dtype=torch.float64, atol=1e-9):
+    loss = StructuredLoss(listed.structure, listed.cost, surrogate, reduction="none")
+    given = tuple(p.detach().to(dtype).requires_grad_() for p in listed.potentials)
+    values = loss(given, listed.truths, **listed.more)
+    found = loss.evaluate(given, listed.truths, **listed.more)
+    losses, grads = expected(listed, surrogate)
+    assert values.dtype == dtype
+    np.testing.assert_allclose(values.detach().numpy(), found.values.numpy(), atol=atol)
+    if (found.bounds - found.values).max() > atol:  # a search that bounds what it may have missed
+        assert (found.values.numpy() <= losses + atol).all()
+        assert (found.bounds.numpy() >= losses - atol).all()
+        return False
+    np.testing.assert_allclose(values.detach().numpy(), losses, atol=atol)
+    values.sum().backward()
+    for p, grad in zip(given, grads, strict=True):
+        assert p.grad.dtype == dtype
+        np.testing.assert_allclose(p.grad.numpy(), grad, atol=atol)
+    # One example after the other: incoming gradients differ.
+    weights = torch.linspace(-1.0, 2.0, len(values), dtype=dtype)
+    alone = [np.zeros(p.shape) for p in given]
+    for i, weight in enumerate(weights.tolist()):
+        one = torch.autograd.grad(loss(given, listed.truths, **listed.more)[i], given)
+        for total, grad in zip(alone, one, strict=True):
+            total += weight * grad.numpy()
+    values = loss(given, listed.truths, **listed.more)
+    for grad, total in zip(torch.autograd.grad(values @ weights, given), alone, strict=True):
+        np.testing.assert_allclose(grad.numpy(), total, atol=10 * atol)
+    return True
+
+
+#: What has no search that fits: Normalized margins need a profile.
+UNSEARCHED = {(name, "normalized") for name in ("graphs", "graphs_own_tables", "rankings", "hierarchy_dag")}  # fmt: skip
+#: Where searches for other surrogates than margin rescaling only bound the loss.
+BOUNDED = ("rankings", "hierarchy_dag", "graphs", "graphs_own_tables")
+
+
+@pytest.mark.parametrize("surrogate", PSIS)
+@pytest.mark.parametrize("batch", BATCHES)
+def test_losses_and_gradients_are_those_of_all_outputs(batch, surrogate, as_python, rng):
+    if (batch, surrogate) in UNSEARCHED:
+        with pytest.raises(ValueError, match="Searches that fit: none"):
+            check(BATCHES[batch](rng), PSIS[surrogate])
+        return
+    is_exact = [check(BATCHES[batch](rng), PSIS[surrogate]) for _ in range(2)]
+    assert all(is_exact) or (surrogate != "margin" and batch in BOUNDED)
+
+
+@pytest.mark.parametrize("batch", ["classes", "chains", "labels_tree", "trees", "graphs", "rankings"])
+def test_compiled_layers_do_the_same(batch, rng):
+    for surrogate in ("margin", "slack") if batch != "graphs" else ("margin",):
+        for _ in range(3):
+            check(BATCHES[batch](rng), PSIS[surrogate])
+
+
+def test_float32_goes_in_and_comes_out(rng):
+    check(BATCHES["chains"](rng), PSIS["margin"], torch.float32, 1e-5)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_gradcheck(batch, as_python, rng):
+    # Where psi is smooth: around random potentials one output is the largest.
+    listed = BATCHES[batch](rng)
+    for surrogate in ("margin", "prob"):
+        loss = StructuredLoss(listed.structure, listed.cost, surrogate, reduction="none")
+        assert torch.autograd.gradcheck(
+            lambda *p, loss=loss: loss(p, listed.truths, **listed.more), listed.potentials, eps=1e-7,
+            atol=1e-6,
+        )  # fmt: skip
+
+
+def test_relaxed_losses_bound_the_integral_ones(as_python, rng):
+    from maxmargin.deep import Graphs, LabelSets
+
+    for make, name in (
+        (lambda: Graphs(3, inference="relaxed"), "graphs"),
+        (lambda: LabelSets(4, BATCHES["labels_all_pairs"](rng).structure.edges, "relaxed"), "labels_all_pairs"),
+    ):  # fmt: skip
+        listed = BATCHES[name](rng)
+        exact = StructuredLoss(listed.structure, listed.cost, reduction="none")
+        relaxed = StructuredLoss(make(), listed.cost, reduction="none")
+        values = [each(listed.potentials, listed.truths, **listed.more) for each in (exact, relaxed)]
+        assert (values[1] >= values[0] - 1e-6).all()
+        values[1].sum().backward()
+        assert all(p.grad.isfinite().all() for p in listed.potentials)
+        assert torch.equal(
+            exact.decode(listed.potentials, **listed.more),
+            relaxed.decode(listed.potentials, **listed.more),
+        )
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_direct_losses_and_gradients(batch, as_python, rng):
+    listed, epsilon = BATCHES[batch](rng), 0.7
+    layer = DirectLoss(listed.structure, listed.cost, epsilon, reduction="none")
+    values = layer(listed.potentials, listed.truths, **listed.more)
+    values.sum().backward()
+    grads = [np.zeros(p.shape) for p in listed.potentials]
+    for i, outputs in enumerate(listed.outputs):
+        worse = max(outputs, key=lambda o: listed.score(o[0]) + epsilon * o[1])
+        best = max(outputs, key=lambda o: listed.score(o[0]))
+        gain = listed.score(worse[0]) + epsilon * worse[1] - listed.score(best[0])
+        assert values[i].item() == pytest.approx(gain / epsilon, abs=1e-9)
+        for k in best[0]:
+            grads[k] += (worse[0][k] - best[0][k]) / epsilon
+    for p, grad in zip(listed.potentials, grads, strict=True):
+        np.testing.assert_allclose(p.grad.numpy(), grad, atol=1e-9)
