@@ -1,6 +1,6 @@
 # The only commands anyone needs. Each works on a fresh clone: the first makes .venv.
 #   make demo | test | test-elsewhere | test-oldest | lint | fuzz | bench | core | wheel | test-wheel
-#   make clean
+#   make test-deep | clean
 # ARGS="-k chain" is passed on to pytest. PYTHON chooses the interpreter of a new environment and
 # VENV its folder: make PYTHON=python3.13 VENV=.venv-3.13 test
 
@@ -14,7 +14,7 @@ EXTRAS := test,lint
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
     -c $(CONSTRAINTS)
 PAGES := $(wildcard README.md CONTRIBUTING.md docs/*.md)
-CODE := $(wildcard src tests benchmarks fuzz tools)
+CODE := $(wildcard conftest.py src tests benchmarks fuzz tools)
 
 # One thread a process: results repeat, and two pytest workers fill two cores. A file stays with one
 # worker (loadfile), so that its kernels are compiled once; which comes next says tests/schedule.py.
@@ -25,13 +25,22 @@ PYTEST := PYTHONDONTWRITEBYTECODE= MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m
     --durations 10 --doctest-modules --doctest-glob='*.md'
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-elsewhere test-oldest lint fuzz bench core wheel test-wheel clean
+.PHONY: demo test test-deep deep test-elsewhere test-oldest lint fuzz bench core wheel test-wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/maxmargin demo
 
 test: $(VENV)/.installed
 	$(PYTEST) $(ARGS) tests src/maxmargin $(PAGES)
+
+# The layers over nets. torch is large, so it has an environment of its own, and `make test` leaves
+# out what needs it (conftest.py).
+DEEP := tests/deep src/maxmargin/deep src/maxmargin/rounding/learnt.py docs/deep.md
+test-deep:
+	$(MAKE) VENV=.venv-deep EXTRAS=test,test-torch deep
+
+deep: $(VENV)/.installed
+	$(PYTEST) $(ARGS) $(wildcard $(DEEP))
 
 # The pages and the estimators once more, as on another processor: numba compiles for the first
 # x86-64, OpenBLAS and numpy leave out all that came later, and sets have another order. Digits,

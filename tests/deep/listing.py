@@ -72,7 +72,9 @@ def chains(rng, cost="hamming"):
     outputs, own = [], []
     for i, length in enumerate(lengths):
         truth = truths[i, :length]
-        wrong = {y: int((np.array(y) != truth).sum()) for y in itertools.product(*[range(K)] * length)}
+        wrong = {
+            y: int((np.array(y) != truth).sum()) for y in itertools.product(*[range(K)] * length)
+        }
         price = (lambda n: float(n)) if cost == "hamming" else (lambda n: float(n > 0))
         outputs.append([(parts(i, y), price(n)) for y, n in wrong.items()])
         own.append(parts(i, tuple(truth)))
@@ -93,7 +95,10 @@ def label_sets(rng, edges=(), inference="auto"):
         return {0: unary, 1: both} if pairs else {0: unary}
 
     outputs = [
-        [(parts(i, y), float((np.array(y) != truth).sum())) for y in itertools.product((0, 1), repeat=m)]
+        [
+            (parts(i, y), float((np.array(y) != truth).sum()))
+            for y in itertools.product((0, 1), repeat=m)
+        ]
         for i, truth in enumerate(truths)
     ]
     own = [parts(i, truth) for i, truth in enumerate(truths)]
@@ -174,7 +179,9 @@ def hierarchy_labels(rng):
 
     outputs = [[(parts(i, k), cost(k, t)) for k in range(3)] for i, t in enumerate(truths)]
     own = [parts(i, t) for i, t in enumerate(truths)]
-    return Listed(Hierarchies(PARENTS), "tree_distance", (scores,), torch.tensor(truths), outputs, own)
+    return Listed(
+        Hierarchies(PARENTS), "tree_distance", (scores,), torch.tensor(truths), outputs, own
+    )
 
 
 def node_sets(rng, space, parents=PARENTS):
@@ -197,7 +204,9 @@ def node_sets(rng, space, parents=PARENTS):
         own[i] = y
         return {0: own}
 
-    outputs = [[(parts(i, y), float((np.array(y) != t).sum())) for y in sets] for i, t in enumerate(truths)]
+    outputs = [
+        [(parts(i, y), float((np.array(y) != t).sum())) for y in sets] for i, t in enumerate(truths)
+    ]
     own = [parts(i, t) for i, t in enumerate(truths)]
     structure = Hierarchies(parents, space)
     return Listed(structure, "hamming", (scores,), torch.tensor(truths), outputs, own)
@@ -206,7 +215,7 @@ def node_sets(rng, space, parents=PARENTS):
 CHAIN, CYCLE = [(0, 1), (2, 1)], [(0, 1), (1, 2), (2, 0)]
 ALL_PAIRS = list(itertools.combinations(range(4), 2))
 
-#: By name. Where inference is a search with a bound, "pairwise", losses of 4 labels are still exact.
+#: By name. "pairwise" searches with a bound; with 4 labels its losses are exact all the same.
 BATCHES = {
     "classes": classes,
     "chains": chains,

@@ -5,7 +5,6 @@ Needs the extra ``torch``: ``pip install 'maxmargin[torch]'``.
 
 from __future__ import annotations
 
-from maxmargin.deep.needed import torch as _torch  # noqa: F401 - first: says what to install
 from maxmargin.deep.direct import DirectLoss
 from maxmargin.deep.loss import Losses, StructuredLoss
 from maxmargin.deep.structures import (

@@ -12,7 +12,6 @@ from maxmargin.deep.board import Board, Boards
 from maxmargin.deep.passes import add_gradients, find_best, find_worst
 from maxmargin.deep.structures.base import Encoded
 
-
 #: Pieces per thread: examples take different times. Pieces never change a result.
 PIECES = 4
 

@@ -2,8 +2,8 @@
 
 Making a `Problem` takes longer than the losses of a batch: types are looked up, addresses packed.
 So the arrays of a new batch are copied over those of an old one where all of them have the same
-shapes, and the workspaces were made for sizes that are no smaller. Only the direct search allows it:
-others remember outputs by example.
+shapes, and the workspaces were made for sizes that are no smaller. Only the direct search allows
+it: others remember outputs by example.
 """
 
 from __future__ import annotations
@@ -126,9 +126,7 @@ class Boards:
     structure, cost, surrogate, search, n_jobs : as the layer has them
     """
 
-    def __init__(
-        self, structure: Any, cost: Any, surrogate: Any, search: Any, n_jobs: int
-    ) -> None:
+    def __init__(self, structure: Any, cost: Any, surrogate: Any, search: Any, n_jobs: int) -> None:
         self._structure, self._cost, self._surrogate = structure, cost, surrogate
         self._search, self._n_jobs = search, n_jobs
         self._kept: list[Board] = []

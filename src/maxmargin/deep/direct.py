@@ -11,6 +11,7 @@ from maxmargin.deep.layer import StructuredLayer
 from maxmargin.deep.loss import as_tensors, per_example
 from maxmargin.deep.needed import torch
 from maxmargin.deep.structures.base import LayerStructure
+from maxmargin.deep.tensors import once
 from maxmargin.inputs.checks import check_number
 
 
@@ -74,14 +75,15 @@ class _Direct(torch.autograd.Function):  # type: ignore[misc]
     ) -> Any:
         worse, high = batch.best(arrays, epsilon)
         best, low = batch.best(arrays)
+        ctx.save_for_backward(*tensors)
         ctx.batch, ctx.outputs, ctx.epsilon = batch, (worse, best), epsilon
         ctx.types = [array.dtype for array in arrays.values()]
         return per_example(batch, (high - low) / epsilon, ctx.types[0])
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any) -> Any:
         batch, (worse, best) = ctx.batch, ctx.outputs
-        scales = grad.numpy()[batch.encoded.kept].astype(np.float64) / ctx.epsilon
+        scales = grad.detach().numpy()[batch.encoded.kept].astype(np.float64) / ctx.epsilon
         total = batch.total([(scales, worse), (-scales, best)])
-        return None, None, None, *as_tensors(batch, total, 1.0, ctx.types)
+        found = as_tensors(batch, total, 1.0, ctx.types)
+        return None, None, None, *once(found, ctx.saved_tensors)

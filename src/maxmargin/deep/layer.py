@@ -11,7 +11,7 @@ from maxmargin.deep.board import Boards
 from maxmargin.deep.needed import torch
 from maxmargin.deep.structures.base import LayerStructure, check_count
 from maxmargin.deep.structures.ranking import Rankings
-from maxmargin.deep.tensors import as_integers, as_numbers, named
+from maxmargin.deep.tensors import as_integers, as_numbers, named, once
 from maxmargin.estimators.topk import TopK
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.training.settings import n_threads
@@ -158,7 +158,7 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
 
         Minus its mean is a loss to train with in the place of this layer's own.
         """
-        tensors, _, encoded = self._encoded(potentials, truths, lengths, edges)
+        tensors, _, _ = self._encoded(potentials, truths, lengths, edges)
         sizes = None if lengths is None else torch.as_tensor(lengths)
         score = self.structure.score(tensors, torch.as_tensor(truths), sizes, edges)
         return score - self.log_partition(potentials, lengths, edges)
@@ -189,12 +189,12 @@ class _LogPartition(torch.autograd.Function):  # type: ignore[misc]
         structure, given = ask.layer.structure, dict(zip(ask.names, tensors, strict=True))
         potentials = tuple(given.get(name) for name in structure.names)
         _, totals, parts = ask.layer._expected(potentials, ask.lengths, ask.edges)
+        ctx.save_for_backward(*tensors)
         ctx.parts = [parts[name] for name in ask.names]
         ctx.kinds = [(tensor.dtype, tensor.ndim) for tensor in tensors]
         return torch.from_numpy(totals).to(tensors[0].dtype)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any) -> Any:
         scales = grad.detach().to(torch.float64).numpy()
         found = []
@@ -202,4 +202,4 @@ class _LogPartition(torch.autograd.Function):  # type: ignore[misc]
             own = np.einsum("i,i...->i...", scales, parts)
             own = own.sum(axis=0) if parts.ndim > ndim else own
             found.append(torch.from_numpy(np.ascontiguousarray(own)).to(dtype))
-        return None, *found
+        return None, *once(found, ctx.saved_tensors)

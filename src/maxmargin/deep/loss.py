@@ -11,7 +11,7 @@ from maxmargin.deep.board import Boards
 from maxmargin.deep.layer import StructuredLayer
 from maxmargin.deep.needed import torch
 from maxmargin.deep.structures.base import LayerStructure
-from maxmargin.deep.tensors import named
+from maxmargin.deep.tensors import named, once
 from maxmargin.training.settings import resolve_search, resolve_surrogate
 
 
@@ -129,19 +129,21 @@ class _Loss(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, batch: Batch, arrays: dict[str, np.ndarray], *tensors: Any) -> Any:
         found = batch.worst(arrays, any(ctx.needs_input_grad))
+        ctx.save_for_backward(*tensors)
         ctx.batch, ctx.slopes = batch, found[1]
         ctx.types = [array.dtype for array in arrays.values()]
         return per_example(batch, found[0], ctx.types[0])
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any) -> Any:
         batch = ctx.batch
-        incoming = grad.numpy()
+        incoming, total, scale = grad.detach().numpy(), batch.gradient, 1.0
         if incoming.size and (incoming == incoming[0]).all():  # a sum or a mean
-            return None, None, *as_tensors(batch, batch.gradient, float(incoming[0]), ctx.types)
-        scales = incoming[batch.encoded.kept] * ctx.slopes
-        return None, None, *as_tensors(batch, batch.total([(scales, batch.outputs)]), 1.0, ctx.types)
+            scale = float(incoming[0])
+        else:
+            total = batch.total([(incoming[batch.encoded.kept] * ctx.slopes, batch.outputs)])
+        found = as_tensors(batch, total, scale, ctx.types)
+        return None, None, *once(found, ctx.saved_tensors)
 
 
 def per_example(batch: Batch, values: np.ndarray, kind: Any) -> Any:

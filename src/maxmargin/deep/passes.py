@@ -30,8 +30,8 @@ def find_worst(
     """Find the most violating output of examples first..last-1 at the potentials w.
 
     found[0, i] and found[1, i] receive psi of that output and its derivative in h, found[2, i] an
-    upper bound of psi over all outputs. If ``gradient`` is not empty, psi_h * (phi(y) - phi(y_i)) is
-    added to it, as `add_gradients` does.
+    upper bound of psi over all outputs. If ``gradient`` is not empty, psi_h * (phi(y) - phi(y_i))
+    is added to it, as `add_gradients` does.
     """
     desk.slack[0] = 0.0
     for i in range(first, last):
@@ -64,9 +64,7 @@ def find_best(
     for i in range(first, last):
         potentials(problem.data, i, w, 1.0, desk.theta)
         at = places[i]
-        maximize(
-            problem.data, problem.cost, i, desk.theta, desk.room, 1.0, cost_scale, outputs, at
-        )
+        maximize(problem.data, problem.cost, i, desk.theta, desk.room, 1.0, cost_scale, outputs, at)
         values[i] = margin_error(problem.data, i, desk.theta, outputs, at)
         if cost_scale > 0.0:
             values[i] += cost_scale * output_cost(problem.data, problem.cost, i, outputs, at)

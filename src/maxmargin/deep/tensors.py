@@ -73,3 +73,25 @@ def as_integers(name: str, tensor: Any) -> np.ndarray | None:
     if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
         raise TypeError(f"{name} must be integers, got {tensor.dtype}.")
     return tensor.detach().numpy()
+
+
+class _Once(torch.autograd.Function):  # type: ignore[misc]
+    """A gradient that cannot be differentiated again."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Any, *tensors: Any) -> Any:
+        return gradient
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        raise RuntimeError(
+            "layers of maxmargin have no second derivative: their gradients are parts of outputs, "
+            "which do not change with the potentials but where another output is found."
+        )
+
+
+def once(gradients: list[Any], tensors: tuple[Any, ...]) -> list[Any]:
+    """Return gradients that raise where they are differentiated (under create_graph=True)."""
+    if not torch.is_grad_enabled():
+        return gradients
+    return [_Once.apply(gradient, *tensors) for gradient in gradients]

@@ -23,7 +23,6 @@ from maxmargin.deep.structures.base import (
 from maxmargin.inference import chain as inference
 from maxmargin.structures import chain_data, chain_layout
 
-
 #: How many shapes of batches are remembered.
 MOST_KNOWN = 16
 

@@ -78,7 +78,9 @@ class Graphs(LayerStructure):
     ) -> None:
         self.n_labels = check_count("n_labels", n_labels)
         if inference not in INFERENCES:
-            raise ValueError(f"inference must be one of {', '.join(INFERENCES)}; got {inference!r}.")
+            raise ValueError(
+                f"inference must be one of {', '.join(INFERENCES)}; got {inference!r}."
+            )
         if not 0.0 <= float(precision) < np.inf:
             raise ValueError(f"precision must be a number >= 0, got {precision!r}.")
         self.inference, self.precision = inference, float(precision)
@@ -128,7 +130,7 @@ class Graphs(LayerStructure):
         if tables is None and counts.any():
             raise ValueError("tables must be given where there are edges.")
         is_shared = tables is not None and len(tables) == 2
-        if is_shared:
+        if tables is not None and is_shared:
             check_shape("tables", tables, (K, K))
         elif tables is not None:
             check_shape("tables", tables, (n, "E", K, K))
@@ -222,7 +224,9 @@ class Graphs(LayerStructure):
         tables = own.get("tables")
         if tables is None or len(edges) == 0:
             return FactorGraph(own["unary"])
-        return FactorGraph(own["unary"], edges, tables if tables.ndim == 2 else tables[: len(edges)])
+        return FactorGraph(
+            own["unary"], edges, tables if tables.ndim == 2 else tables[: len(edges)]
+        )
 
     def k_best(self, own: dict[str, np.ndarray], k: int, edges: Any) -> list[tuple[Any, float]]:
         """Return the k best labellings."""
@@ -243,7 +247,7 @@ class Graphs(LayerStructure):
         if "tables" in own:
             sums["tables"] = np.zeros_like(own["tables"])
             # Edges that join the same nodes, in either direction, are one factor there.
-            of = {members: table for members, table in zip(found.members, found.factor, strict=True)}
+            of = dict(zip(found.members, found.factor, strict=True))
             for e, (a, b) in enumerate(edges.tolist()):
                 table = of[a, b] if (a, b) in of else of[b, a].T
                 if own["tables"].ndim == 2:
@@ -256,7 +260,8 @@ class Graphs(LayerStructure):
         """Return the scores of labellings."""
         from maxmargin.deep.needed import torch
 
-        unary, tables = potentials["unary"], potentials.get("tables")
+        unary: Any = potentials["unary"]
+        tables: Any = potentials.get("tables")
         n, most = unary.shape[:2]
         sizes = check_lengths(None if lengths is None else lengths.numpy(), n, most)
         totals = []

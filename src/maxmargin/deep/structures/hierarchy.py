@@ -63,7 +63,7 @@ class Hierarchies(LayerStructure):
         self.space = space
         self.n_nodes = check_count("the number of nodes", len(parents))
         lists = [
-            [] if own is None or np.ndim(own) == 0 and own < 0 else np.atleast_1d(own).tolist()
+            [] if own is None or (np.ndim(own) == 0 and own < 0) else np.atleast_1d(own).tolist()
             for own in parents
         ]
         child = [node for node, own in enumerate(lists) for _ in own]
