@@ -9,14 +9,17 @@ from __future__ import annotations
 from maxmargin.structures import weighted as _weighted  # noqa: F401
 
 # These register implementations.
+from maxmargin.structures.chain import laws as _chain_laws  # noqa: F401
 from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
 from maxmargin.structures.chain import parts as _chain_parts  # noqa: F401
 from maxmargin.structures.chain import profile as _chain_profile  # noqa: F401
 from maxmargin.structures.chain.data import ChainData, ChainLayout, chain_data, chain_layout
+from maxmargin.structures.classes import laws as _classes_laws  # noqa: F401
 from maxmargin.structures.classes import oracles as _classes_oracles  # noqa: F401
 from maxmargin.structures.classes.data import MulticlassData, multiclass_data
 from maxmargin.structures.graph import costs as _graph_costs  # noqa: F401
 from maxmargin.structures.graph import forest as _forest  # noqa: F401
+from maxmargin.structures.graph import forest_laws as _forest_laws  # noqa: F401
 from maxmargin.structures.graph import forest_profile as _forest_profile  # noqa: F401
 from maxmargin.structures.graph import oracles as _graph_oracles  # noqa: F401
 from maxmargin.structures.graph import parts as _graph_parts  # noqa: F401
@@ -29,6 +32,7 @@ from maxmargin.structures.graph.forest import forest_data
 from maxmargin.structures.graph.messages import general_data
 from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.hierarchy import cut as _cut  # noqa: F401
+from maxmargin.structures.hierarchy import laws as _hierarchy_laws  # noqa: F401
 from maxmargin.structures.hierarchy import norm as _norm  # noqa: F401
 from maxmargin.structures.hierarchy import path_kbest as _path_kbest  # noqa: F401
 from maxmargin.structures.hierarchy import tree as _tree_sets  # noqa: F401
@@ -41,6 +45,7 @@ from maxmargin.structures.hierarchy.path_field import PathFields
 from maxmargin.structures.hierarchy.paths import paths_data
 from maxmargin.structures.hierarchy.program import PathSetsByProgram, RelaxedPathSets
 from maxmargin.structures.labels import independent_profile as _independent  # noqa: F401
+from maxmargin.structures.labels import laws as _label_laws  # noqa: F401
 from maxmargin.structures.labels import listed as _listed  # noqa: F401
 from maxmargin.structures.labels import pairwise as _pairwise  # noqa: F401
 from maxmargin.structures.labels import parts as _label_parts  # noqa: F401

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from maxmargin.core.contract.laws import add_prices, has_laws, law_parts, law_sizes, lean, marginals
 from maxmargin.core.contract.listed import (
     add_few,
     add_listed,
@@ -28,6 +29,7 @@ from maxmargin.core.dispatch import generic_with_default, has
 BY_DATA: dict[str, tuple[Callable, ...]] = {
     "parts": (parts, add_parts),
     "relaxed": (mix,),
+    "marginals": (parts, add_parts, law_sizes, marginals, law_parts, lean),
     "listed": (n_listed, listed_norms, few_scores, add_few, add_listed),
 }
 BY_COST: dict[str, tuple[Callable, ...]] = {
@@ -36,6 +38,7 @@ BY_COST: dict[str, tuple[Callable, ...]] = {
     "constrained": (constrained,),
     "profile": (profile,),
     "forbid": (maximize_within,),
+    "marginals": (add_prices,),
 }
 
 
@@ -51,6 +54,7 @@ def capabilities(data, cost):
     "forbid"         `maximize_within`
     "listed"         all outputs can be enumerated, see `maxmargin.core.contract.listed`
     "parts"          an output is a sum of parts; a structure in plain Python has none
+    "marginals"      laws of outputs and their expected parts, see `maxmargin.core.contract.laws`
     "relaxed"        outputs are those of a relaxation: every mean of two outputs is an output
     ===============  ===============================================================================
 
@@ -67,6 +71,8 @@ def capabilities(data, cost):
             profile_levels(data, cost)
         except ValueError:
             found.remove("profile")
+    if "marginals" in found and not has_laws(data):
+        found.remove("marginals")
     return frozenset(found)
 
 

@@ -35,6 +35,20 @@ def forward_backward(unary, transitions, start, end, temperature, top, log_sum, 
     it. If every labelling scores -inf it is -inf and the marginals are zeros.
     """
     length, n_labels = unary.shape
+    for t in range(1, length):
+        for j in range(n_labels):
+            for k in range(n_labels):
+                edge[t - 1, j, k] = transitions[j, k]
+    return gibbs_chain(unary, start, end, temperature, top, log_sum, node, edge)
+
+
+@kernel
+def gibbs_chain(unary, start, end, temperature, top, log_sum, node, edge):
+    """Do as `forward_backward`, where every step has transitions of its own.
+
+    edge[t] holds the scores of the step from position t to t + 1, and receives its marginals.
+    """
+    length, n_labels = unary.shape
     for k in range(n_labels):
         top[0, k] = start[k]
         log_sum[0, k] = 0.0
@@ -42,7 +56,7 @@ def forward_backward(unary, transitions, start, end, temperature, top, log_sum, 
         for k in range(n_labels):
             best = -np.inf
             for j in range(n_labels):
-                score = (top[t - 1, j] + unary[t - 1, j]) + transitions[j, k]
+                score = (top[t - 1, j] + unary[t - 1, j]) + edge[t - 1, j, k]
                 edge[t - 1, j, k] = score
                 best = max(best, score)
             top[t, k] = best
