@@ -8,6 +8,9 @@ from maxmargin.solvers.cutting.n_slack import NSlack
 from maxmargin.solvers.cutting.one_slack import OneSlack
 from maxmargin.solvers.events import Iteration, Snapshot
 from maxmargin.solvers.listed.sdca import SDCA
+from maxmargin.solvers.marginal.exponentiated_gradient import ExponentiatedGradient
+from maxmargin.solvers.marginal.frank_wolfe import FrankWolfe
+from maxmargin.solvers.marginal.partial_linearization import PartialLinearization
 from maxmargin.solvers.online.perceptron import Perceptron
 from maxmargin.solvers.online.sgd import SGD
 from maxmargin.solvers.result import Record, Result
@@ -19,6 +22,9 @@ SOLVERS: dict[str, type[Solver]] = {
     "sdca": SDCA,
     "one_slack": OneSlack,
     "n_slack": NSlack,
+    "frank_wolfe": FrankWolfe,
+    "partial_linearization": PartialLinearization,
+    "exponentiated_gradient": ExponentiatedGradient,
     "sgd": SGD,
     "perceptron": Perceptron,
 }
@@ -28,9 +34,12 @@ __all__ = [
     "SGD",
     "SOLVERS",
     "BlockFrankWolfe",
+    "ExponentiatedGradient",
+    "FrankWolfe",
     "Iteration",
     "NSlack",
     "OneSlack",
+    "PartialLinearization",
     "Perceptron",
     "Progress",
     "Record",

@@ -61,7 +61,8 @@ class Solver(ABC):
     #: The state that `start` makes.
     state_class: ClassVar[type[State]]
     #: What it requires: "convex", "linear" (in h) or "unit_slope" (dpsi/dh is 1) of the surrogate,
-    #: "listed" (few outputs, which can be listed) of the structure, "euclidean" of the regulariser.
+    #: "listed" (few outputs, which can be listed) or "marginals" (laws of outputs) of the
+    #: structure, "euclidean" of the regulariser.
     needs: ClassVar[frozenset[str]] = frozenset()
     #: Whether it minimises P, so that primal values are worth computing.
     minimizes: ClassVar[bool] = True
@@ -69,6 +70,16 @@ class Solver(ABC):
     knows_slack: ClassVar[bool] = False
     #: Whether it can go on with new data at any time (partial_fit).
     is_online: ClassVar[bool] = False
+    #: The relative gap that it reaches on small problems in some hundred passes, if it has a dual:
+    #: methods whose gap falls as one over the number of passes come no closer.
+    reach: ClassVar[float] = 1e-6
+
+    def engine(self, problem: Problem) -> Solver:
+        """Return the solver that does the work on this problem.
+
+        Itself, unless it is a name for several algorithms; those go by the same name.
+        """
+        return self
 
     @abstractmethod
     def start(self, problem: Problem, w: np.ndarray | None = None) -> State:

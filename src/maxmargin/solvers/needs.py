@@ -19,6 +19,7 @@ _WORDS = {
     "linear": "a loss that is affine in the margin error",
     "unit_slope": "a loss of slope 1",
     "listed": "outputs that can be listed",
+    "marginals": "expectations of outputs (marginals)",
     "euclidean": "the Euclidean norm",
 }
 #: Needs that a surrogate meets, by its attribute that says so. The regulariser meets "euclidean",

@@ -60,6 +60,7 @@ def run(
     result, state
     """
     check_problem(solver, problem)
+    solver = solver.engine(problem)
     loop = Loop(problem, solver, rng, tol, validate, measure)
     with threadpool_limits(1, "blas"), compiling_watched() as loop.compiling:
         loop.begin(state, w, snapshot)

@@ -41,7 +41,8 @@ def check_solver(
     problem : Problem, or None for a small problem of classes and, if they fit, one of chains
         Its outputs are all listed, so it must be small, and its surrogate affine in h.
     tol : float
-        Relative gap that a solver with a certificate must reach within `max_iter` passes.
+        Relative gap that a solver with a certificate must reach within `max_iter` passes, unless
+        its `reach` is larger.
     max_iter : int
     outputs : as for `check_structure`, where the problem is not of classes or chains
     seed : int
@@ -58,6 +59,7 @@ def check_solver(
     >>> check_solver(BlockFrankWolfe(), tiny_problem("multiclass", compile=False))
     """
     require_parameters(solver)
+    tol = max(tol, solver.reach)
     for given in _fitting_problems(solver) if problem is None else [problem]:
         best = optimum(given, outputs)
         result, state = _run(given, solver, seed, tol=tol, max_iter=max_iter)
@@ -214,7 +216,7 @@ def _check_adapt(
     other = problem.with_lam(0.5 * problem.lam)
     best = optimum(other, outputs)
     given = state.w.copy()
-    solver.adapt(other, state, problem.lam)
+    solver.engine(other).adapt(other, state, problem.lam)
     starts: list[dict[str, Any]] = [{"state": state}, {"w": given}]
     for options in starts:
         result, _ = _run(other, solver, seed, tol=tol, max_iter=max_iter, **options)

@@ -165,7 +165,7 @@ def fit_along(estimator: Any, request: Request, Cs: np.ndarray, callbacks: Any) 
             problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
         else:
             before, problem = problem.lam, problem.with_lam(lam)
-            settings.solver.adapt(problem, state, before)
+            settings.solver.engine(problem).adapt(problem, state, before)
         worker.C = float(C)
         result, state = run(
             problem,

@@ -107,7 +107,7 @@ def recall(memory: Memory | None, start: Start, problem: Problem) -> Recalled:
         _warn(f"The {what} of the last fit: w is kept, the dual restarts.")
         return None, w
     if before.lam != start.lam:
-        solver.adapt(problem, memory.state, before.lam)
+        solver.engine(problem).adapt(problem, memory.state, before.lam)
     return memory.state, None
 
 

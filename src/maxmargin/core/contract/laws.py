@@ -105,7 +105,7 @@ def spread(data, i, flat, at, counts, theta):
 
 @generic_with_default
 def parts_square(data, i, mu, spare, theta):
-    """Return |phi(x_i, mu)|^2 in the norm of the data.
+    """Return |phi(x_i, mu)|^2 in the norm of the data; mu is 0 where example i has no parts.
 
     ``spare`` has `square_size` cells that are 0 before and after; theta is overwritten.
     """

@@ -14,15 +14,20 @@ from maxmargin.core.contract import (
     add_few,
     add_listed,
     add_parts,
+    add_prices,
     clear_difference,
     constrained,
     difference_potentials,
     few_scores,
     find,
+    gather,
     implements,
     k_best,
+    law_parts,
+    lean,
     list_values,
     margin_error,
+    marginals,
     maximize,
     maximize_bounded,
     mix,
@@ -30,11 +35,13 @@ from maxmargin.core.contract import (
     output_length,
     output_size,
     parts,
+    parts_square,
     potentials,
     profile,
     profile_output,
     profile_up_to,
     shift,
+    spread,
 )
 from maxmargin.core.erase.entries import ENTRIES
 from maxmargin.core.erase.native import word_at
@@ -99,6 +106,10 @@ _few_scores_entry = ENTRIES[few_scores].call
 _add_few_entry = ENTRIES[add_few].call
 _add_listed_entry = ENTRIES[add_listed].call
 _find_entry = ENTRIES[find].call
+_marginals_entry, _law_parts_entry = ENTRIES[marginals].call, ENTRIES[law_parts].call
+_lean_entry, _add_prices_entry = ENTRIES[lean].call, ENTRIES[add_prices].call
+_gather_entry, _spread_entry = ENTRIES[gather].call, ENTRIES[spread].call
+_parts_square_entry = ENTRIES[parts_square].call
 
 
 @implements(output_size, AnyData)
@@ -297,4 +308,51 @@ def _find(search, problem, i, desk, outputs, at):
         search.table,
         problem.data.cell,
         (search.address, search.seen, i, desk.search_room.address, outputs, at),
+    )
+
+
+@implements(marginals, AnyData)
+def _marginals(data, i, theta, own, temperature, prior, prior_at, law, at):
+    _marginals_entry(
+        data.table,
+        data.cell,
+        (
+            data.address, i, theta.address, own.address, temperature, prior, prior_at, law, at,
+        ),
+    )  # fmt: skip
+
+
+@implements(law_parts, AnyData)
+def _law_parts(data, i, law, at, scale, mu):
+    _law_parts_entry(data.table, data.cell, (data.address, i, law, at, scale, mu.address))
+
+
+@implements(lean, AnyData)
+def _lean(data, i, scale, theta):
+    _lean_entry(data.table, data.cell, (data.address, i, scale, theta.address))
+
+
+@implements(add_prices, AnyData, AnyCost)
+def _add_prices(data, cost, i, scale, theta):
+    _add_prices_entry(
+        cost.table, data.cell, (data.address, cost.address, i, scale, theta.address)
+    )
+
+
+@implements(gather, AnyData)
+def _gather(data, i, theta, counts, scale, flat, at):
+    _gather_entry(
+        data.table, data.cell, (data.address, i, theta.address, counts, scale, flat, at)
+    )
+
+
+@implements(spread, AnyData)
+def _spread(data, i, flat, at, counts, theta):
+    _spread_entry(data.table, data.cell, (data.address, i, flat, at, counts, theta.address))
+
+
+@implements(parts_square, AnyData)
+def _parts_square(data, i, mu, spare, theta):
+    return _parts_square_entry(
+        data.table, data.cell, (data.address, i, mu.address, spare, theta.address)
     )

@@ -30,6 +30,7 @@ from maxmargin.core.erase.passes import Pass
 from maxmargin.core.erase.priced import Priced
 from maxmargin.core.erase.uses import used_entries
 from maxmargin.core.erase.words import Handle, Packed, flatten, words_at
+from maxmargin.core.laws import LawDesk
 
 __all__ = ["Boundary", "bind_prediction"]
 
@@ -89,6 +90,8 @@ class Boundary:
         """Return the words and the key of what stands for a view or desk; None for other values."""
         if value is self._typed_view:
             return self._view
+        if isinstance(value, LawDesk):
+            return self._law_twin(value)
         return self._twin(value) if isinstance(value, self._desk_class) else None
 
     def _twin(self, desk: Any) -> Any:
@@ -110,6 +113,18 @@ class Boundary:
             erased = self._flat(seen._replace(search_room=AnyRoom(packed.address)))
             self._desks[id(desk)] = erased
             return erased
+
+    def _law_twin(self, desk: LawDesk) -> Any:
+        """Return what passes see in the place of a desk for laws, with the same arrays."""
+        with self._lock:
+            if id(desk) not in self._desks:
+                keep = self._priced.keep
+                kept = keep("theta", desk.mu), keep("theta", desk.theta), keep("room", desk.own)
+                self._kept += [*kept, desk]
+                mu, theta, own = (each.address for each in kept)
+                seen = desk._replace(mu=AnyTheta(mu), theta=AnyTheta(theta), own=AnyRoom(own))
+                self._desks[id(desk)] = self._flat(seen)
+            return self._desks[id(desk)]
 
     @staticmethod
     def _flat(value: Any) -> tuple[Any, list[int], Any]:

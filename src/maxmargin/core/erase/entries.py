@@ -40,11 +40,13 @@ KINDS: dict[str, Any] = {
     **{name: Named(name) for name in ("search", "problem", "desk")},
     "mu": Named("theta"),
     **dict.fromkeys(("i", "at", "left_at", "right_at", "k", "level"), types.int64),
-    **dict.fromkeys(("n_few", "n_banned"), types.int64),
+    **dict.fromkeys(("n_few", "n_banned", "prior_at"), types.int64),
     **dict.fromkeys(("scale", "score_scale", "cost_scale", "share"), types.float64),
-    **dict.fromkeys(("limit", "tilt", "low", "high"), types.float64),
+    **dict.fromkeys(("limit", "tilt", "low", "high", "temperature"), types.float64),
     "is_closed": types.boolean,
     **dict.fromkeys(("w", "spare", "h", "g", "values", "costs", "scores", "mass"), _VECTOR),
+    **dict.fromkeys(("prior", "law", "flat"), _VECTOR),
+    "counts": types.Array(types.int64, 2, "C"),
     **dict.fromkeys(("outputs", "left", "right", "banned"), "cells"),
 }
 
@@ -247,6 +249,13 @@ _DECLARED: dict[Any, tuple[Any, tuple[str, ...]]] = {
     contract.add_few: (types.none, ("w",)),
     contract.add_listed: (types.none, ("w",)),
     contract.find: (_FOUND, ("outputs",)),
+    contract.marginals: (types.none, ("law",)),
+    contract.law_parts: (types.none, ()),
+    contract.lean: (types.none, ()),
+    contract.add_prices: (types.none, ()),
+    contract.gather: (types.none, ("flat",)),
+    contract.spread: (types.none, ()),
+    contract.parts_square: (types.float64, ("spare",)),
 }
 
 #: The entry of each generic function that passes and searches call.

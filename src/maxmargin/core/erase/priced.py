@@ -13,27 +13,35 @@ from maxmargin.core.contract import (
     add_few,
     add_listed,
     add_parts,
+    add_prices,
     can_require,
     capabilities,
     clear_difference,
     difference_potentials,
     few_scores,
     find,
+    gather,
     has,
     k_best_room,
+    law_parts,
+    law_room,
+    lean,
     margin_error,
+    marginals,
     maximize,
     maximize_bounded,
     maximize_within,
     output_cost,
     output_parts,
     output_sizes,
+    parts_square,
     potentials,
     profile,
     profile_output,
     profile_room,
     profile_up_to,
     shift,
+    spread,
     truths,
     workspace,
 )
@@ -63,9 +71,11 @@ _INSTEAD: dict[Callable, tuple[Callable, ...]] = {
 
 
 #: These have a default that is an entry like any other. All other functions must be implemented.
-_DEFAULTED = (margin_error, add_difference)
+_DEFAULTED = (margin_error, add_difference, gather, spread, parts_square)
 #: Capabilities by value: where they are missing, these functions cannot be called.
-_NEEDED = dict.fromkeys((profile, profile_up_to, profile_output), "profile")
+_NEEDED = dict.fromkeys((profile, profile_up_to, profile_output), "profile") | dict.fromkeys(
+    (marginals, law_parts, lean, add_prices, gather, spread, parts_square), "marginals"
+)
 #: These read the features of examples. What else our structures implement sees potentials, so its
 #: code is the same for all features.
 _SEEING = frozenset(
@@ -78,6 +88,7 @@ _SEEING = frozenset(
         few_scores,
         add_few,
         add_listed,
+        parts_square,
     }
 )
 #: What may be an object whose functions compiled code calls back.
@@ -191,11 +202,14 @@ class Priced:
             known = known | {"data": without_features(known["data"])}
         if "own" not in ENTRIES[function].arguments:
             return known
-        is_profile = function in (profile, profile_up_to, profile_output)
-        make = profile_room if is_profile else k_best_room
+        make = k_best_room
+        if function in (profile, profile_up_to, profile_output):
+            make = profile_room
+        elif function is marginals:
+            make = law_room
         if make not in self.own:
-            room = make(*self.raw) if is_profile else make(*self.raw, 1)
-            self.own[make] = pack("room", room).kind.inner
+            given = {profile_room: self.raw, law_room: self.raw[:1]}.get(make, (*self.raw, 1))
+            self.own[make] = pack("room", make(*given)).kind.inner
         return known | {"own": self.own[make]}
 
     def _sees_features(self, function: Callable) -> bool:

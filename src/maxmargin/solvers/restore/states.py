@@ -18,12 +18,24 @@ from maxmargin.solvers.cutting.one_slack_rows import OneSlackRowsState
 from maxmargin.solvers.listed import dual as listed
 from maxmargin.solvers.listed.dual import ListedState
 from maxmargin.solvers.listed.shared import SharedState
+from maxmargin.solvers.marginal.exponentiated_gradient import GibbsState
+from maxmargin.solvers.marginal.frank_wolfe import FrankWolfeState
+from maxmargin.solvers.marginal.laws import dual_value as law_dual
+from maxmargin.solvers.marginal.partial_linearization import LawState
 from maxmargin.solvers.online.perceptron import PerceptronState
 from maxmargin.solvers.online.sgd import SgdState
 from maxmargin.solvers.restore.blocks import audit_blocks, check_blocks
 from maxmargin.solvers.restore.checked import Arrays
 from maxmargin.solvers.restore.cutting import audit_cuts, check_planes, check_planes_rows
 from maxmargin.solvers.restore.listed import audit_listed, check_listed
+from maxmargin.solvers.restore.marginal import (
+    audit_frank_wolfe,
+    audit_gibbs,
+    audit_laws,
+    check_frank_wolfe,
+    check_gibbs,
+    check_laws,
+)
 from maxmargin.solvers.restore.online import check_perceptron, check_sgd
 
 
@@ -46,6 +58,10 @@ def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
         return block_dual.dual_value(problem, state.blocks, state.w)
     if isinstance(state, ListedState):
         return listed.dual_value(problem, state)
+    if isinstance(state, LawState | GibbsState):
+        return law_dual(problem, state.linear, state.w)
+    if isinstance(state, FrankWolfeState):
+        return state.dual(problem)
     if isinstance(state, OneSlackState):
         # The state's coefficients solve the master only to a tenth of the gap: solve it fully.
         trial = cast(Any, copy.deepcopy(state))
@@ -72,6 +88,9 @@ _CHECKS: dict[type[State], _Check] = {
     SharedState: refuse_shared,
     OneSlackState: check_planes,
     OneSlackRowsState: check_planes_rows,
+    LawState: check_laws,
+    GibbsState: check_gibbs,
+    FrankWolfeState: check_frank_wolfe,
     SgdState: check_sgd,
     PerceptronState: check_perceptron,
 }
@@ -80,4 +99,7 @@ _AUDITS: dict[type[State], Callable[[Problem, Solver, State], None]] = {
     ListedState: audit_listed,
     OneSlackState: audit_cuts,
     OneSlackRowsState: audit_cuts,
+    LawState: audit_laws,
+    GibbsState: audit_gibbs,
+    FrankWolfeState: audit_frank_wolfe,
 }
