@@ -85,9 +85,12 @@ class Tiny:
 
 
 @functools.cache
-def structure_fits(structure: str, needs: frozenset[str]) -> bool:
-    """Tell whether a registered structure offers what a solver needs, the surrogate apart."""
-    offered = tiny_problem(structure, compile=False).capabilities
+def structure_fits(structure: str, needs: frozenset[str], cost: str | None = None) -> bool:
+    """Tell whether a registered structure offers what a solver needs, the surrogate apart.
+
+    With this cost, or with the first that fits it.
+    """
+    offered = tiny_problem(structure, cost, compile=False).capabilities
     return needs - {"convex", "linear", "unit_slope", "euclidean"} <= offered
 
 

@@ -86,7 +86,14 @@ def is_paired(case):
 
     Every solver runs with every structure, every cost with every structure, and every solver with
     every cost, on the first structure that has it. A structure more then adds a sum of cases.
+    Solvers that come no closer than a hundredth run with one cost of each structure.
     """
+    if not structure_fits(case.structure, SOLVERS[case.solver].needs, case.cost):
+        return False
+    if case.solver == "sdca" and not structure_fits(case.structure, frozenset({"listed"})):
+        return case.structure == "chain" and case.cost == "hamming"  # elsewhere it is bcfw
+    if SOLVERS[case.solver].reach > 1e-6:
+        return case.cost == FITTING_COSTS[case.structure][0]
     if case.solver == "bcfw" or case.cost == FITTING_COSTS[case.structure][0]:
         return True
     return case.structure == next(name for name in STRUCTURES if case.cost in FITTING_COSTS[name])
@@ -139,6 +146,7 @@ def test_surrogates_meet_the_contract_compiled(structure, surrogate, solver):
         # three of structure, surrogate and solver are varied on the first structures only.
         if (case.surrogate == "slack" or case.cost in ("hamming", "ap", "own"))
         and (case.solver == "bcfw" or case.surrogate == "slack" or case.structure in PLAIN)
+        and (SOLVERS[case.solver].reach <= 1e-6 or case.structure in ("multiclass", "chain"))
     ],
     ids=str,
 )
@@ -151,7 +159,7 @@ def test_every_surrogate_trains_to_its_certificate(case):
     solver = SOLVERS[case.solver]()
     is_exact = "convex" in solver.needs
     # Every pass finds new means of two vertices, in Python: a tight gap would take minutes.
-    tol = 1e-2 if problem.objective == "relaxed" else 1e-5
+    tol = max(solver.reach, 1e-2 if problem.objective == "relaxed" else 1e-5)
     result, _ = run(
         problem, solver, rng=np.random.default_rng(0), tol=tol, max_iter=500 if is_exact else 30
     )
@@ -171,7 +179,7 @@ def test_every_surrogate_trains_to_its_certificate(case):
         share = 0.25 if case.structure == "graph" else 0.1
         assert result.gap - result.search_gap <= share * result.primal
     else:
-        assert result.status == "converged" and result.relative_gap <= 1e-5
+        assert result.status == "converged" and result.relative_gap <= tol
         assert result.search_gap == 0.0
 
 

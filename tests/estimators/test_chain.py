@@ -681,9 +681,9 @@ BAD_PARAMETERS = {
     "cost": ({"cost": "haming"}, "cost='haming' is not known"),
     "n_hashed_features": ({"n_hashed_features": 0}, None),
     "solver": (
-        {"solver": "sdca"},
-        "SDCA needs outputs that can be listed, which ChainData does not provide. Solvers that "
-        "fit: bcfw, ",
+        {"solver": "partial_linearization", "cost": "zero_one"},
+        "PartialLinearization needs expectations of outputs .marginals., which ChainData does not "
+        "provide. Solvers that fit: bcfw, ",
     ),
 }
 

@@ -520,7 +520,7 @@ def test_eval_set_and_patience(data):
             "CostMatrix is no cost of label sets",
         ),
         ({"cost": ClassWeighted({"x": 2.0})}, [[0], [1], []], "x"),
-        ({"solver": "sdca"}, [[0], [1], []], "SDCA needs outputs that can be listed"),
+        ({"solver": "simplex"}, [[0], [1], []], "solver='simplex' is not known"),
         ({"surrogate": "micro_f1", "cost": "zero_one"}, [[0], [1], []], "has a cost of its own"),
         ({"predict_time_limit": -1.0}, [[0], [1], []], "predict_time_limit must be a number > 0"),
         ({"search": "angular", "surrogate": "slack"}, [[0], [1], []], "needs the oracle"),

@@ -123,7 +123,7 @@ def test_the_euclidean_norm_is_the_plain_product():
     assert REGULARIZERS["euclidean"]().of(None, 50) is None
 
 
-@pytest.mark.parametrize("name", ["bcfw", "n_slack", "one_slack"])
+@pytest.mark.parametrize("name", ["bcfw", "sdca", "n_slack", "one_slack"])
 def test_a_diagonal_norm_is_minimised(name):
     problem, twin = stretched_problem(), stretched_optimum()
     result, _ = run(problem, SOLVERS[name](), rng=np.random.default_rng(0), tol=1e-6, max_iter=1000)
@@ -149,8 +149,3 @@ def test_sgd_approaches_the_optimum_of_a_diagonal_norm():
         stretched_problem(), SOLVERS["sgd"](), rng=np.random.default_rng(0), max_iter=200
     )
     assert best - 1e-9 <= result.primal <= 1.05 * best
-
-
-def test_solvers_that_multiply_features_refuse_another_norm():
-    with pytest.raises(ValueError, match=r"SDCA needs the Euclidean norm, which .* Weighted"):
-        run(stretched_problem(), SOLVERS["sdca"](), rng=np.random.default_rng(0))

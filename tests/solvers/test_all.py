@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.solvers import SDCA, SOLVERS, BlockFrankWolfe, OneSlack, Snapshot, run
+from maxmargin.solvers import SOLVERS, BlockFrankWolfe, OneSlack, Snapshot, run
 from tests.helpers import structure_fits, tiny_chain, tiny_multiclass
 
 CASES = {name: solver() for name, solver in SOLVERS.items()} | {
@@ -118,13 +118,8 @@ def test_parameters_make_an_equal_solver(case):
     solver = CASES[case]
     assert type(solver)(**solver.parameters()) == solver
     assert SOLVERS[solver.name] is type(solver)
-    assert solver.needs <= {"convex", "linear", "unit_slope", "listed", "euclidean"}
+    assert solver.needs <= {"convex", "linear", "unit_slope", "listed", "marginals", "euclidean"}
     json.dumps(solver.parameters())
-
-
-def test_a_solver_on_a_problem_that_does_not_fit_says_what_is_missing():
-    with pytest.raises(ValueError, match="needs outputs that can be listed, which ChainData"):
-        passes(TINY["chains"].problem(0.01), SDCA(), 1)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -14,9 +14,17 @@ def refused(problem, solver, message):
         run(problem, SOLVERS[solver](), rng=np.random.default_rng(0))
 
 
-def test_data_that_cannot_be_listed():
-    problem = tiny_problem("chain", compile=False)
-    refused(problem, "sdca", r"SDCA needs outputs that can be listed, which ChainData does not .*")
+@pytest.mark.parametrize("solver", ["partial_linearization", "exponentiated_gradient"])
+@pytest.mark.parametrize(("structure", "cost"), [("ranking", None), ("chain", "zero_one")])
+def test_data_without_marginals(structure, cost, solver):
+    problem = tiny_problem(structure, cost, compile=False)
+    message = r"needs expectations of outputs .marginals., which .*Data does not .* fit: bcfw, sdca"
+    refused(problem, solver, message)
+
+
+def test_a_loss_whose_expectation_is_not_linear():
+    problem = tiny_problem("multiclass", surrogate="slack", compile=False)
+    refused(problem, "exponentiated_gradient", r"need a loss that is h \+ tilt \* g.* fit .*bcfw")
 
 
 def test_a_loss_that_is_not_convex():

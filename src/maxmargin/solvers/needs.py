@@ -35,13 +35,13 @@ def check_fit_together(solver: Solver, surrogate: Any, data: Any = None, cost: A
 
     Examples
     --------
-    >>> from maxmargin.solvers import SDCA
+    >>> from maxmargin.solvers import PartialLinearization
     >>> from maxmargin.surrogates import MarginRescaling
     >>> from maxmargin.testing import tiny_problem
-    >>> view = tiny_problem("chain").view
-    >>> check_fit_together(SDCA(), MarginRescaling(), view.data, view.cost)
+    >>> view = tiny_problem("ranking").view
+    >>> check_fit_together(PartialLinearization(), MarginRescaling(), view.data, view.cost)
     Traceback (most recent call last):
-    ValueError: SDCA needs outputs that can be listed, which ChainData does not provide. ...
+    ValueError: PartialLinearization needs expectations of outputs (marginals), which ...
     """
     offered = None if data is None else capabilities(data, cost)
     lacking = lacking_needs(solver, surrogate, offered)

@@ -106,11 +106,13 @@ def _check_example(problem: Problem, i: int, scale: float, rng: np.random.Genera
     for temperature in TEMPERATURES:
         law = listed.law(theta, temperature)
         _same(listed, law, _shares(scores / temperature), f"temperature {temperature:g}")
-    warm, cold = listed.law(theta, 2.0), listed.law(other, 0.5)
-    logs = scores / 2.0 + listed.scores(other) / 0.5
-    _same(listed, listed.law(other, 0.5, warm), _shares(logs), "a law as its prior")
+    # Laws that come before others must not have lost outputs to underflow: see LEAST_MASS.
+    high, low = 2.0 * max(scale, 1.0), 0.5 * max(scale, 1.0)
+    warm, cold = listed.law(theta, high), listed.law(other, low)
+    logs = scores / high + listed.scores(other) / low
+    _same(listed, listed.law(other, low, warm), _shares(logs), "a law as its prior")
     mean = 0.3 * warm + 0.7 * cold
-    share = 0.3 * _shares(scores / 2.0) + 0.7 * _shares(listed.scores(other) / 0.5)
+    share = 0.3 * _shares(scores / high) + 0.7 * _shares(listed.scores(other) / low)
     _same(listed, mean, share, "the mean of two laws")
     nothing = workspace(data)[0]
     potentials(data, i, np.zeros(problem.n_weights), 1.0, nothing)

@@ -54,7 +54,11 @@ def automatic_solver(estimator: Any, offered: frozenset[str] = frozenset()) -> S
     'sgd'
     """
     surrogate, search = resolve_surrogate(estimator.surrogate), resolve_search(estimator.search)
-    solvers = (*LONG_EXAMPLES, *ANY_EXAMPLES) if estimator.has_long_examples else ANY_EXAMPLES
+    solvers: tuple[Solver, ...] = (
+        (*LONG_EXAMPLES, *ANY_EXAMPLES) if estimator.has_long_examples else ANY_EXAMPLES
+    )
+    if offered is not None and "listed" not in offered:
+        solvers = tuple(solver for solver in solvers if not isinstance(solver, SDCA))
     fitting = [solver for solver in solvers if not lacking_needs(solver, surrogate, offered)]
     informed = [solver for solver in fitting if knows_enough(solver, search)]
     return (informed or fitting)[0]

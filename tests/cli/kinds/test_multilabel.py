@@ -196,7 +196,7 @@ def test_a_model_saved_by_a_script_reads_arff_by_its_classes(cli):
         (["multilabel", "train.npz", "--search", "fast"], "search='fast' is not known"),
         (["multilabel", "train.npz", "--template", "ner"], "--template is for CoNLL files"),
         (["multilabel", "train.npz", "--cost", "f1"], "has an empty truth under F1"),
-        (["multilabel", "train.npz", "--solver", "sdca"], "needs outputs that can be listed"),
+        (["multilabel", "train.npz", "--solver", "simplex"], "solver='simplex' is not known"),
         (["multilabel", "flat.npz"], "got an array of shape (30,)"),
         (["multilabel", "bad.arff", "--labels", "-1"], "contains NaN"),
         (["multilabel", "nominal.arff", "--labels", "-1"], "attribute 'x'"),

@@ -458,7 +458,7 @@ def test_bad_arrays_end_with_the_sentence_of_python(cli, change, said):
         (["ranking", "train.svm", "--cost", "ndcg_at_k", "--k", "0"], "k must be at least 1"),
         (["ranking", "train.svm", "--relevant", "0"], "relevance_threshold must be a number > 0"),
         (["ranking", "train.svm", "--normalize", "l2"], "normalize_queries must be None or one of"),
-        (["ranking", "train.svm", "--solver", "sdca"], "SDCA needs outputs that can be listed"),
+        (["ranking", "train.svm", "--solver", "exponentiated_gradient"], "needs expectations"),
         (["ranking", "train.svm", "--labels", "3"], "--labels is for label sets"),
         (["ranking", "train.svm", "--template", "ner"], "--template is for CoNLL files"),
         (["ranking", "train.svm", "--format", "conll"], "is of format conll, which holds no"),

@@ -28,4 +28,4 @@ def test_it_goes_by_its_name(tmp_path):
 
 def test_where_it_does_not_fit_others_are_named_and_where_others_do_not_it_is():
     with pytest.raises(ValueError, match=r"Solvers that fit: .*subgradient"):
-        ChainSVM(solver="sdca").fit(X, Y)
+        ChainSVM(solver="exponentiated_gradient", cost="zero_one").fit(X, Y)

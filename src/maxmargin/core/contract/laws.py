@@ -137,13 +137,13 @@ def log_mass(mass: float) -> float:
 # The arrays of theta have different types, so compiled code cannot loop over them: it recurses.
 
 
-def _gather_from(theta, counts, i, field, scale, flat, at):  # noqa: ANN001, ANN202
+def _gather_from(theta, counts, i, field, scale, flat, at):
     if len(theta) > 0:
         _gather_array(theta[0], counts[i, field], scale, flat, at)
         _gather_from(theta[1:], counts, i, field + 1, scale, flat, at + counts[i, field])
 
 
-def _spread_from(flat, at, counts, i, field, theta):  # noqa: ANN001, ANN202
+def _spread_from(flat, at, counts, i, field, theta):
     if len(theta) > 0:
         _spread_array(flat, at, counts[i, field], theta[0])
         _spread_from(flat, at + counts[i, field], counts, i, field + 1, theta[1:])

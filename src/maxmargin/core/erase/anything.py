@@ -334,16 +334,12 @@ def _lean(data, i, scale, theta):
 
 @implements(add_prices, AnyData, AnyCost)
 def _add_prices(data, cost, i, scale, theta):
-    _add_prices_entry(
-        cost.table, data.cell, (data.address, cost.address, i, scale, theta.address)
-    )
+    _add_prices_entry(cost.table, data.cell, (data.address, cost.address, i, scale, theta.address))
 
 
 @implements(gather, AnyData)
 def _gather(data, i, theta, counts, scale, flat, at):
-    _gather_entry(
-        data.table, data.cell, (data.address, i, theta.address, counts, scale, flat, at)
-    )
+    _gather_entry(data.table, data.cell, (data.address, i, theta.address, counts, scale, flat, at))
 
 
 @implements(spread, AnyData)

@@ -28,12 +28,16 @@ from maxmargin.core.contract import (
     add_few,
     add_listed,
     few_scores,
+    has,
     list_values,
+    listed_gram,
+    metric,
     output_cost,
     potentials,
 )
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.averaging import run_strides
+from maxmargin.solvers.blocks.bcfw import BlockFrankWolfe
 from maxmargin.solvers.contract import Progress, Solver, State
 from maxmargin.solvers.listed.dual import (
     ListedState,
@@ -194,17 +198,19 @@ def few_pass(
 
 @dataclass(frozen=True)
 class SDCA(Solver):
-    """Dual coordinate ascent over blocks, for structures whose outputs can be listed.
+    """Dual coordinate ascent over blocks, each solved over all it knows.
 
-    Under margin rescaling every block is solved exactly, if the features of outputs are orthogonal.
-    Under other surrogates, and for the labels of a hierarchy, a few pairwise steps bring the values
-    of its planes together. All outputs are listed; none is searched for.
+    Where outputs can be listed, none is searched for. Under margin rescaling every block is then
+    solved exactly, if the features of outputs are orthogonal; under other surrogates, and for the
+    labels of a hierarchy, a few pairwise steps bring the values of its planes together. For all
+    other structures a block has the outputs that the oracle has found, as that of
+    `BlockFrankWolfe` has: see `ActiveBlocks`.
 
     Parameters
     ----------
     repeats : int
         Largest number of passes over the moving blocks, with their active outputs alone, after
-        each pass over all blocks and outputs.
+        each pass over all blocks and outputs. Where outputs are not listed, no more than two.
 
     Examples
     --------
@@ -217,11 +223,21 @@ class SDCA(Solver):
 
     name: ClassVar[str] = "sdca"
     state_class: ClassVar[type[State]] = ListedState
-    needs: ClassVar[frozenset[str]] = frozenset({"convex", "listed", "euclidean"})
+    needs: ClassVar[frozenset[str]] = frozenset({"convex"})
 
     def __post_init__(self) -> None:
         if self.repeats < 0:
             raise ValueError(f"SDCA: repeats must be >= 0, got {self.repeats!r}.")
+
+    def engine(self, problem: Problem) -> Solver:
+        """Return itself where outputs can be listed, with inner products that are known."""
+        data = problem.view.data
+        is_known = problem.is_euclidean or (
+            has(listed_gram, type(data)) and type(problem.regularizer) is type(metric(data))
+        )
+        if "listed" in problem.capabilities and is_known:
+            return self
+        return ActiveBlocks(cache=min(self.repeats, 2))
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> ListedState:
         """Start at w = 0, all mass on the true outputs.
@@ -320,3 +336,10 @@ class SDCA(Solver):
     def repair(self, problem: Problem, state: State) -> None:
         """Make the coefficients of each block sum to 1 again, and compute w from them."""
         mend_state(problem, cast(ListedState, state))
+
+
+@dataclass(frozen=True)
+class ActiveBlocks(BlockFrankWolfe):
+    """Dual coordinate ascent over the outputs that the oracle has found, as ``solver="sdca"``."""
+
+    name: ClassVar[str] = "sdca"

@@ -1,6 +1,6 @@
 """Exponentiated gradient in Gibbs form: per example the potentials of its law are kept.
 
-The law of example i is p(y) ~ exp(<sums_i, mu(y)>), and a step adds eta (scores + prices) to sums_i:
+The law of example i is p(y) ~ exp(<sums_i, mu(y)>). A step adds eta (scores + prices) to sums_i:
 
     p(y) <- p(y) exp(eta (g(y) + h(y))) / Z    (Collins et al., 2008).
 
@@ -117,7 +117,7 @@ class ExponentiatedGradient(Solver):
     name: ClassVar[str] = "exponentiated_gradient"
     state_class: ClassVar[type[State]] = GibbsState
     needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear", "unit_slope", "marginals"})
-    reach: ClassVar[float] = 1e-3
+    reach: ClassVar[float] = 1e-2
 
     def __post_init__(self) -> None:
         if self.step not in ("backtracking", "fixed"):

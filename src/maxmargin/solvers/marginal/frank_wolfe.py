@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.contract import Progress, Solver, State
 from maxmargin.solvers.cutting.planes import longest_sum, risk_plane
+from maxmargin.solvers.marginal.laws import best_step
 
 
 class FrankWolfeState(State):
@@ -59,7 +60,7 @@ class FrankWolfe(Solver):
     name: ClassVar[str] = "frank_wolfe"
     state_class: ClassVar[type[State]] = FrankWolfeState
     needs: ClassVar[frozenset[str]] = frozenset({"convex"})
-    reach: ClassVar[float] = 0.03
+    reach: ClassVar[float] = 0.1
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> FrankWolfeState:
         """Start at w = 0, all mass on the true outputs; given weights are the first to report."""
@@ -77,15 +78,15 @@ class FrankWolfe(Solver):
             return Progress(state.dual(problem), primal=primal, excess=excess, w=w)
         w, lam = state.w, problem.lam
         risk, plane = risk_plane(problem, w)
-        primal = problem.regularized(risk, w)
+        here = problem.regularized(risk, w)
         change = plane.slope / -lam - w
         rise = plane.offset - state.bounds[0] - lam * problem.inner(w, change)
         curvature = lam * problem.inner(change, change)
-        step = 1.0 if rise >= curvature else max(rise, 0.0) / curvature
+        step = best_step(rise, curvature)
         state.w = w + step * change
         state.bounds[:2] += step * (np.array([plane.offset, plane.rounding]) - state.bounds[:2])
         state.bounds[2] += 1.0
-        return Progress(state.dual(problem), primal=primal.value, excess=primal.excess, w=w)
+        return Progress(state.dual(problem), primal=here.value, excess=here.excess, w=w)
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return w."""

@@ -88,6 +88,14 @@ def dual_rounding(problem: Problem, w: np.ndarray, dual: float, n_passes: int) -
 
 
 @jitable
+def best_step(rise: float, curvature: float) -> float:
+    """Return the best share t of a step, where D rises by t rise - t^2 curvature / 2."""
+    if rise <= 0.0:
+        return 0.0
+    return rise / curvature if rise < curvature else 1.0
+
+
+@jitable
 def zero(flat: Any, n: int) -> None:
     """Set the first n numbers to 0."""
     for c in range(n):

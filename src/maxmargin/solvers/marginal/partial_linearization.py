@@ -26,6 +26,7 @@ from maxmargin.solvers.contract import Progress, Solver, State
 from maxmargin.solvers.marginal.frank_wolfe import FrankWolfe
 from maxmargin.solvers.marginal.laws import (
     bench_of,
+    best_step,
     check_memory,
     clear,
     dual_rounding,
@@ -109,7 +110,7 @@ class PartialLinearization(Solver):
     name: ClassVar[str] = "partial_linearization"
     state_class: ClassVar[type[State]] = LawState
     needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear", "unit_slope", "marginals"})
-    reach: ClassVar[float] = 1e-3
+    reach: ClassVar[float] = 1e-2
 
     def __post_init__(self) -> None:
         if not (self.tau == 0.0 or 1e-12 <= self.tau <= 1e12):
@@ -132,9 +133,7 @@ class PartialLinearization(Solver):
         """Start near w = 0, little mass besides the true outputs; report given weights first."""
         where, n = places(problem), problem.n_examples
         check_memory("The laws", int(where.law_at[-1]))
-        state = LawState(
-            np.zeros(problem.n_weights), np.zeros(int(where.law_at[-1])), np.zeros(n)
-        )
+        state = LawState(np.zeros(problem.n_weights), np.zeros(int(where.law_at[-1])), np.zeros(n))
         run = problem.bind(first_laws)
         for first, last in problem.strides(0, n):
             run(
@@ -184,7 +183,7 @@ class PartialLinearization(Solver):
             )  # fmt: skip
         rise = float(problem.view.weight @ rises) / n
         curvature = problem.lam * problem.inner(change, change)
-        step = 1.0 if rise >= curvature else max(rise, 0.0) / curvature
+        step = best_step(rise, curvature)
         state.w = state.w + step * change
         state.laws += step * (fresh - state.laws)
         state.linear += step * prices
@@ -304,8 +303,7 @@ def visit_laws(
         value, price = temper(problem, i, tilt, tau, w, laws, where, desk, bench)
         total += problem.weight[i] * max(value, 0.0)
         curvature = factor * parts_square(problem.data, i, bench.mu, bench.spare, bench.theta)
-        step = 1.0 if value >= curvature else max(value, 0.0) / curvature
-        step = max(step, least_step)
+        step = max(best_step(value, curvature), least_step)
         if step > 0.0:
             add_parts(problem.data, i, bench.mu, -factor * step, w)
             at = where.law_at[i]

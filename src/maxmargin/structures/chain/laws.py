@@ -6,8 +6,6 @@ such laws keeps the means of these probabilities, and is a Markov chain again. I
 of labels, position by position, then those of the steps.
 """
 
-# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
-
 from __future__ import annotations
 
 from typing import Any, NamedTuple

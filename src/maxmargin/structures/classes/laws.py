@@ -1,7 +1,5 @@
 """Laws of classes: the probability of every class."""
 
-# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
-
 from __future__ import annotations
 
 import math

@@ -4,8 +4,6 @@ A law has the cells of theta. Its potentials are log p of the roots, and log p(c
 log p(parent) of all other nodes: cliques less separators.
 """
 
-# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
-
 from __future__ import annotations
 
 from typing import Any, NamedTuple

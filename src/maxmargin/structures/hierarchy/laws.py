@@ -10,8 +10,6 @@ Unions of paths to leaves have no such law: that of largest entropy with given p
 nodes has no closed form where at least one child must be in the set.
 """
 
-# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
-
 from __future__ import annotations
 
 import math

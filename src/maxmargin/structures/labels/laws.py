@@ -8,8 +8,6 @@ states counts as the scores f(1, 0) - f(0, 0) and f(0, 1) - f(0, 0) of its two l
 weight f(1, 1) - f(1, 0) - f(0, 1) + f(0, 0).
 """
 
-# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
-
 from __future__ import annotations
 
 import math
