@@ -113,6 +113,7 @@ def test_only_what_reads_features_is_compiled_for_each_type_of_features():
         "add_difference",
         "difference_potentials",
         "add_parts",
+        "parts_square",
     }
 
 
