@@ -8,9 +8,19 @@ import sys
 import pytest
 
 
+WITHOUT_TORCH = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+sys.meta_path.insert(0, Missing())
+"""
+
+
 @pytest.mark.parametrize("statement", ["import maxmargin.deep"])
 def test_the_extra_is_named(statement):
-    code = f"import sys; sys.modules['torch'] = None\n{statement}"
+    code = WITHOUT_TORCH + statement
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     assert "ModuleNotFoundError: maxmargin.deep needs torch" in done.stderr
