@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-
 WITHOUT_TORCH = """
 import sys
 class Missing:
