@@ -15,6 +15,7 @@ NEED_TORCH = [
         "src/maxmargin/rounding/learnt.py",
         "docs/deep.md",
         "tests/deep/listing.py",
+        "tests/deep/switches.py",
     )
 ]
 HAS_TORCH = find_spec("torch") is not None

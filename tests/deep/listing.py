@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from maxmargin.deep import Chains, Classes, Graphs, Hierarchies, LabelSets, Rankings
+from maxmargin.deep import Chains, Classes, Graphs, Hierarchies, LabelSets, OwnStructure, Rankings
+from tests.deep.switches import Switches
 
 
 @dataclass
@@ -212,6 +213,22 @@ def node_sets(rng, space, parents=PARENTS):
     return Listed(structure, "hamming", (scores,), torch.tensor(truths), outputs, own)
 
 
+def own_structure(rng):
+    potentials, truths = (tensor(rng, 2, 3), tensor(rng, 2, 1, 1)), [[1, 0, 1], [0, 0, 0]]
+
+    def parts(i, y):
+        on, bonus = np.zeros((2, 3)), np.zeros((2, 1, 1))
+        on[i], bonus[i] = y, float(sum(y) == 2)
+        return {0: on, 1: bonus}
+
+    sets = list(itertools.product((0, 1), repeat=3))
+    outputs = [
+        [(parts(i, y), float((np.array(y) != t).sum())) for y in sets] for i, t in enumerate(truths)
+    ]
+    own = [parts(i, t) for i, t in enumerate(truths)]
+    return Listed(OwnStructure(Switches()), None, potentials, torch.tensor(truths), outputs, own)
+
+
 CHAIN, CYCLE = [(0, 1), (2, 1)], [(0, 1), (1, 2), (2, 0)]
 ALL_PAIRS = list(itertools.combinations(range(4), 2))
 
@@ -228,6 +245,7 @@ BATCHES = {
     "graphs": lambda rng: graphs(rng, CYCLE, shared=True),
     "graphs_own_tables": lambda rng: graphs(rng, CYCLE, shared=False),
     "rankings": rankings,
+    "own": own_structure,
     "hierarchy_labels": hierarchy_labels,
     "hierarchy_closed": lambda rng: node_sets(rng, "closed"),
     "hierarchy_paths": lambda rng: node_sets(rng, "paths"),

@@ -16,10 +16,13 @@ from maxmargin.deep import (  # noqa: E402
     Graphs,
     Hierarchies,
     LabelSets,
+    OwnStructure,
     Rankings,
     StructuredLoss,
 )
+from maxmargin.testing.tiny import Agreement  # noqa: E402
 from tests.deep.listing import BATCHES  # noqa: E402
+from tests.grades import Grades  # noqa: E402
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def layer_of(listed):
     return StructuredLoss(listed.structure, listed.cost, reduction="none")
 
 
-@pytest.mark.parametrize("batch", [name for name in BATCHES if name != "rankings"])
+@pytest.mark.parametrize("batch", [name for name in BATCHES if name not in ("rankings", "own")])
 def test_decode_and_k_best_are_those_of_all_outputs(batch, as_python, rng):
     listed = BATCHES[batch](rng)
     layer, scores = (
@@ -58,7 +61,8 @@ def test_decode_and_k_best_are_those_of_all_outputs(batch, as_python, rng):
             assert torch.equal(found.outputs[i][0].long(), first)
 
 
-SUMMED = [name for name in BATCHES if name not in ("rankings", "labels_all_pairs", "hierarchy_dag")]
+UNSUMMED = ("rankings", "own", "labels_all_pairs", "hierarchy_dag")
+SUMMED = [name for name in BATCHES if name not in UNSUMMED]
 
 
 @pytest.mark.parametrize("batch", SUMMED)
@@ -94,6 +98,21 @@ def test_marginals_that_are_not_known_are_refused(as_python):
         StructuredLoss(Rankings(), "ap").k_best(scores, 2)
     with pytest.raises(ValueError, match="marginals need a forest"):
         StructuredLoss(LabelSets(3, "all"), "hamming").marginals((scores, torch.zeros(3)))
+
+
+def test_a_structure_of_ones_own(as_python, rng):
+    listed = BATCHES["own"](rng)
+    layer = layer_of(listed)
+    for i, y in enumerate(layer.decode(listed.potentials)):
+        on, bonus = (p[i].detach() for p in listed.potentials)
+        score = (on * torch.tensor(y)).sum() + (bonus.sum() if sum(y) == 2 else 0.0)
+        assert score.item() == pytest.approx(max(listed.score(o) for o, _ in listed.outputs[i]))
+    with pytest.raises(ValueError, match="potentials must be 2 tensors, one for each array"):
+        layer(listed.potentials[0], listed.truths)
+    with pytest.raises(TypeError, match="Agreement has no method 'data'"):
+        OwnStructure(Agreement(3, 2))
+    with pytest.raises(TypeError, match="GradesData does not implement 'parts'"):
+        StructuredLoss(OwnStructure(Grades(range(3))))(torch.zeros(2, 3), [0, 1])
 
 
 def test_threads_do_not_change_results(rng):

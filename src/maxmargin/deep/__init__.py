@@ -14,6 +14,7 @@ from maxmargin.deep.structures import (
     Hierarchies,
     LabelSets,
     LayerStructure,
+    OwnStructure,
     Rankings,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "LabelSets",
     "LayerStructure",
     "Losses",
+    "OwnStructure",
     "Rankings",
     "StructuredLoss",
 ]

@@ -56,7 +56,7 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
         arrays = {name: as_numbers(name, tensor) for name, tensor in tensors.items()}
         encoded = self.structure.encode(
             {name: array.shape for name, array in arrays.items()},
-            as_integers("truths", truths),
+            self.structure.read_truths(truths),
             as_integers("lengths", lengths),
             edges,
             relaxed,
@@ -79,7 +79,8 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
             batch = Batch(encoded, self._free, arrays)
             outputs, _ = batch.best(arrays)
             cells = batch.cells(outputs)
-        return torch.from_numpy(self.structure.outputs(encoded, shapes, cells))
+        found = self.structure.outputs(encoded, shapes, cells)
+        return torch.from_numpy(found) if isinstance(found, np.ndarray) else found
 
     def k_best(self, potentials: Any, k: int, lengths: Any = None, edges: Any = None) -> TopK:
         """Return the k best outputs of each example, best first, and their scores.

@@ -8,6 +8,7 @@ from maxmargin.deep.structures.classes import Classes
 from maxmargin.deep.structures.graph import Graphs
 from maxmargin.deep.structures.hierarchy import Hierarchies
 from maxmargin.deep.structures.labels import LabelSets
+from maxmargin.deep.structures.own import OwnStructure
 from maxmargin.deep.structures.ranking import Rankings
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "Hierarchies",
     "LabelSets",
     "LayerStructure",
+    "OwnStructure",
     "Rankings",
 ]

@@ -24,28 +24,34 @@ class Slot(NamedTuple):
     """Where a tensor of potentials lies among the weights of an encoded batch.
 
     The tensor is seen as a matrix whose rows have `width` numbers. Its rows ``rows``, all of them
-    if None, lie one after the other from weight `at` on. What the batch pads is in no slot.
+    if None, lie one after the other from weight `at` on, or `step` weights apart if that is not 0.
+    What the batch pads is in no slot.
     """
 
     rows: np.ndarray | None
     at: int
     width: int
+    step: int = 0
 
     def put(self, tensor: np.ndarray, w: np.ndarray) -> None:
         """Copy potentials to the weights."""
         matrix = tensor.reshape(-1, self.width)
         chosen = matrix if self.rows is None else matrix[self.rows]
-        w[self.at : self.at + chosen.size] = chosen.reshape(-1)
+        self._cells(w, len(chosen))[:] = chosen
 
     def take(self, w: np.ndarray, tensor: np.ndarray) -> None:
         """Copy weights, or a gradient, to where potentials come from."""
         matrix = tensor.reshape(-1, self.width)
-        n_rows = len(matrix) if self.rows is None else len(self.rows)
-        chosen = w[self.at : self.at + n_rows * self.width].reshape(n_rows, self.width)
         if self.rows is None:
-            matrix[:] = chosen
+            matrix[:] = self._cells(w, len(matrix))
         else:
-            matrix[self.rows] = chosen
+            matrix[self.rows] = self._cells(w, len(self.rows))
+
+    def _cells(self, w: np.ndarray, n_rows: int) -> np.ndarray:
+        """Return the weights as a matrix, a view."""
+        if self.step:
+            return w[: n_rows * self.step].reshape(n_rows, -1)[:, self.at : self.at + self.width]
+        return w[self.at : self.at + n_rows * self.width].reshape(n_rows, self.width)
 
 
 class Encoded(NamedTuple):
@@ -83,6 +89,12 @@ class LayerStructure:
     def classes(self) -> Sequence[Any]:
         """What costs know the labels by: their numbers."""
         raise NotImplementedError
+
+    def read_truths(self, truths: Any) -> Any:
+        """Return true outputs as `encode` takes them: an array of integers, or None."""
+        from maxmargin.deep.tensors import as_integers  # not at the top: it imports this module
+
+        return as_integers("truths", truths)
 
     def resolve_cost(self, cost: Any) -> Any:
         """Return the cost that a parameter stands for; refuse one that does not price the parts."""
