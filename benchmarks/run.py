@@ -46,6 +46,7 @@ TOPICS = (
     "hierarchy_sets",
     "hierarchy_curves",
     "hierarchy_speed",
+    "strings",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

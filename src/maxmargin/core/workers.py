@@ -8,14 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 #: Examples per chunk of a batch oracle: at most CHUNK, and about CHUNK_CELLS cells of outputs. Does
 #: not depend on the number of threads.
 CHUNK = 256
 CHUNK_CELLS = 1 << 14
+
+
+#: More threads than any machine has.
+MOST_JOBS = 65536
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Return the number of threads that n_jobs stands for (None: 1, -1: one per core)."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or not 1 <= abs(int(n_jobs)) <= MOST_JOBS:
+        raise ValueError(
+            f"n_jobs must be None or an integer other than 0 and within {MOST_JOBS}, "
+            f"got {n_jobs!r}."
+        )
+    return int(n_jobs) if int(n_jobs) > 0 else int(effective_n_jobs(n_jobs))
 
 
 def small_chunk(sizes: np.ndarray) -> int:

@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
+from maxmargin.core.workers import n_threads
 from maxmargin.costs import COSTS, Cost, check_priced, fitting_costs
 from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.regularizers import REGULARIZERS, Regularizer
@@ -214,22 +214,6 @@ def check_callbacks(callbacks: Any) -> None:
     for i, callback in enumerate(callbacks or ()):
         if not callable(callback) and not hasattr(callback, "bind"):
             raise TypeError(f"callbacks[{i}] must be callable, got {callback!r}.")
-
-
-#: More threads than any machine has.
-MOST_JOBS = 65536
-
-
-def n_threads(n_jobs: Any) -> int:
-    """Return the number of threads that n_jobs stands for (None: 1, -1: one per core)."""
-    if n_jobs is None:
-        return 1
-    if not isinstance(n_jobs, Integral) or not 1 <= abs(int(n_jobs)) <= MOST_JOBS:
-        raise ValueError(
-            f"n_jobs must be None or an integer other than 0 and within {MOST_JOBS}, "
-            f"got {n_jobs!r}."
-        )
-    return int(n_jobs) if int(n_jobs) > 0 else int(effective_n_jobs(n_jobs))
 
 
 def knows_enough(solver: Solver, search: Search | str) -> bool:
