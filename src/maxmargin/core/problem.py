@@ -19,12 +19,16 @@ import numpy as np
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
     Identity,
+    KernelNorm,
     capabilities,
     connect,
     find,
     inner,
+    kernel_use,
+    make_ready,
     memory,
     metric,
+    most_ready,
     n_weights,
     name_of,
     oracle_memory,
@@ -177,7 +181,9 @@ class Problem:
         self.lam = float(lam)
         self.is_convex, self.is_linear = is_convex, is_linear
         self.n_jobs = int(n_jobs)
-        own = metric(data)
+        #: Where features are known by a kernel: None if they are not.
+        self.kernel = kernel_use(data)
+        own = metric(data) if self.kernel is None else KernelNorm(metric(data), self.kernel)
         if regularizer is not None and not isinstance(own, (Identity, type(regularizer))):
             raise ValueError(
                 f"The updates of {name_of(data)} belong to the norm {type(own).__name__}, so "
@@ -355,8 +361,21 @@ class Problem:
             return 1
         if "stride" not in self._known:
             work = visit_work(self.view.data) or self._estimated_work()
-            self._known["stride"] = int(min(max(STRIDE_WORK // max(work, 1.0), 1), STRIDE))
+            stride = min(max(STRIDE_WORK // max(work, 1.0), 1), STRIDE)
+            self._known["stride"] = int(min(stride, self._most_ready()))
         return self._known["stride"]
+
+    def prepare(self, examples: np.ndarray) -> None:
+        """Compute what visits of these examples read, where features are known by a kernel."""
+        if self.kernel is not None:
+            make_ready(self.kernel.features, self.kernel.rows_of(examples))
+
+    def _most_ready(self) -> int:
+        """Return how many examples can be ready at the same time: at least one."""
+        most = 0 if self.kernel is None else most_ready(self.kernel.features)
+        if most == 0:
+            return STRIDE
+        return max(most // int(np.diff(self.kernel.row_at).max(initial=1)), 1)  # type: ignore
 
     def _estimated_work(self) -> float:
         """Return about how many operations a visit takes, by the sizes of arrays alone.
@@ -399,10 +418,21 @@ class Problem:
         """Return per example the largest psi found at w, and an upper bound of psi at w."""
         losses, bounds = np.zeros((2, self.n_examples))
         run = self.bind(evaluate)
-        self.over_chunks(
-            lambda first, last, desk: run(self.view, first, last, w, desk, losses, bounds)
-        )
+        for pieces in self._ready_together():
+            self.prepare(np.arange(pieces[0][0], pieces[-1][1]))
+            self.over_chunks(
+                lambda first, last, desk: run(self.view, first, last, w, desk, losses, bounds),
+                pieces,
+            )
         return losses, bounds
+
+    def _ready_together(self) -> list[list[tuple[int, int]]]:
+        """Return the chunks in groups whose examples can be ready at the same time."""
+        pieces = list(self.chunks())
+        if self.kernel is None or most_ready(self.kernel.features) == 0:
+            return [pieces]
+        n_together = max(self._most_ready() // max(last - first for first, last in pieces), 1)
+        return [pieces[k : k + n_together] for k in range(0, len(pieces), n_together)]
 
     def risk(self, w: np.ndarray) -> Primal:
         """Return R(w) = 1/n sum_i s_i max_y psi."""

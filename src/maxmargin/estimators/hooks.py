@@ -26,6 +26,7 @@ A subclass writes these hooks; everything public here is built on them.
 `_weighed_names`       their names, if they have any
 `_column_features`     the feature that each column of weights belongs to (default: its own)
 `_stage`               settings, `Task` -> both, as they are solved: see training/stages.py
+`_kept`                result of a fit -> as the estimator keeps it (default: all of it)
 `_structure`           what errors name as the structure (default: self)
 =====================  ============================================================================
 """
@@ -171,6 +172,10 @@ class Hooks:
     def _stage(self, settings: Settings, task: Task) -> tuple[Settings, Task]:
         """Return settings and task as they are to be solved."""
         return settings, task
+
+    def _kept(self, result: Any, problem: Any) -> Any:
+        """Return the result of a fit as the estimator keeps it."""
+        return result
 
     def _structure(self) -> Any:
         """Return the object that errors name as the structure."""

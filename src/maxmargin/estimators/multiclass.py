@@ -15,6 +15,7 @@ from maxmargin.estimators.face import Common
 from maxmargin.estimators.topk import TopK
 from maxmargin.inputs.checks import check_number, check_weights
 from maxmargin.inputs.columns import check_columns
+from maxmargin.inputs.kernel_rows import KernelInputs
 from maxmargin.inputs.labels import (
     Labels,
     check_class_weight,
@@ -23,7 +24,6 @@ from maxmargin.inputs.labels import (
     label_vector,
 )
 from maxmargin.inputs.request import Request
-from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.persistence import register
@@ -33,7 +33,7 @@ from maxmargin.training.task import Task
 
 
 @register
-class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
+class MulticlassSVM(KernelInputs, ClassifierMixin, BaseSVM):
     """Linear classifier of several classes, learnt to a certified gap.
 
     Minimises, with lam = 1/(C n) and w_k the weights of class k,
@@ -62,6 +62,12 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         some at fit, which is 1 where it is missing; "zero" puts zeros, "error" refuses them.
     min_count, n_hashed_features : int, int or None
         For rows that are dictionaries or lists of names; see `FeatureTable`.
+    kernel : None, str, kernel or callable
+        None learns weights of features. "linear", "rbf", "poly", "precomputed" or an object of
+        `maxmargin.features.kernels` compares rows in their place, and weights are coefficients
+        of training rows; "subsequence" compares strings, a callable (X, Y) -> products any rows.
+    cache_size : float
+        MB that columns of the Gram matrix of the training rows may take.
 
     Attributes
     ----------
@@ -70,6 +76,8 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         `get_feature_names_out` names them; of data without gaps the features alone.
     columns_ : Columns
         How many values were missing, in which features, and what was done; print it.
+    support_ : ndarray
+        With a kernel: the training rows that have coefficients; `coef_` has a column for each.
     intercept_ : ndarray of shape (n_labels,)
     classes_ : ndarray of shape (n_labels,)
     result_ : Result
@@ -101,6 +109,8 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         missing: str = "indicator",
         min_count: int = 1,
         n_hashed_features: int | None = None,
+        kernel: Any = None,
+        cache_size: float = 1000.0,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(**common)
@@ -110,6 +120,8 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         self.missing = missing
         self.min_count = min_count
         self.n_hashed_features = n_hashed_features
+        self.kernel = kernel
+        self.cache_size = cache_size
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,7 +139,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
     ) -> Task:
-        rows = self._columned(self._rows(request.X, reset), reset)
+        rows = self._inputs(request.X, reset)
         n_examples = rows.shape[0]
         values = label_vector(request.y, n_examples)
         weight = check_weights(request.sample_weight, n_examples)
@@ -151,7 +163,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         return Task(data, cost, n_examples, weight)
 
     def _encode_inputs(self, request: Request) -> MulticlassData:
-        rows = self._columned(self._rows(request.X, reset=False), reset=False)
+        rows = self._inputs(request.X, reset=False)
         codes = np.zeros(rows.shape[0], dtype=np.int32)
         return multiclass_data(rows, codes, len(self.classes_), self._has_bias)
 
@@ -161,7 +173,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
     def _unpack(self, w: np.ndarray) -> None:
         n_labels = len(self.classes_)
         blocks = w.reshape(-1, n_labels)
-        self.coef_ = blocks[: self.columns_.n_columns].T
+        self.coef_ = blocks[: self._n_columns()].T
         self.intercept_ = blocks[-1] if self._has_bias else np.zeros(n_labels)
 
     def _prediction_cost(self, data: MulticlassData) -> WholeCost:
@@ -177,7 +189,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
 
     def _layout(self) -> Any:
         names = self._feature_names()
-        columns = self.columns_.layout()
+        columns = self.columns_.layout(), self._kernel_layout()
         return [self.classes_.tolist(), self.n_features_in_, self._has_bias, names, columns]
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -185,21 +197,24 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
         meta["has_bias"] = self._has_bias
         meta["features"] = self._rows_state()
         meta["columns"], of_columns = self.columns_.to_state()
-        return meta, {**arrays, **of_columns}
+        of_kernel, rows = self._kernel_state()
+        return {**meta, **of_kernel}, {**arrays, **of_columns, **rows}
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         super()._restore_fitted(fields, arrays)
         self._restore_rows(fields)
         self._restore_columns(fields, arrays)
+        self._restore_kernel(fields, arrays, self.columns_.n_columns)
         self._has_bias = fields.flag("has_bias")
         self._labels = fields.labels("classes_", least=2)
         self.classes_ = self._labels.classes
 
     def _n_weights(self) -> int:
-        return (self.columns_.n_columns + self._has_bias) * len(self.classes_)
+        return (self._n_columns() + self._has_bias) * len(self.classes_)
 
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept")
+        self._check_kernel()
         check_columns(self.missing)
         FeatureTable(self.min_count, self.n_hashed_features)
         check_class_weight(self.class_weight)
@@ -216,7 +231,7 @@ class MulticlassSVM(RowInputs, ClassifierMixin, BaseSVM):
     # -- using -----------------------------------------------------------------------------------
 
     def _scores(self, request: Request) -> np.ndarray:
-        rows = self._columned(self._rows(request.X, reset=False), reset=False)
+        rows = self._inputs(request.X, reset=False)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def decision_function(self, X: Any, **beside: Any) -> np.ndarray:

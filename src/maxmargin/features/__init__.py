@@ -1,4 +1,4 @@
-"""Rows of features, by how they are stored: dense, CSR, or rows that many parts share."""
+"""Rows of features, by how they are stored: dense, CSR, rows that many share, or by a kernel."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from maxmargin.features.csr import Csr
 from maxmargin.features.dense import Dense
+from maxmargin.features.gram import Gram, GramRows
 from maxmargin.features.repeated import Repeated, RepeatedRows
 from maxmargin.features.rows import as_features, check_labels, frozen, row_lengths
 
@@ -15,12 +16,15 @@ FEATURES: dict[str, Any] = {
     "dense": Dense,
     "csr": Csr,
     "repeated": Repeated,
+    "gram": Gram,
 }
 
 __all__ = [
     "FEATURES",
     "Csr",
     "Dense",
+    "Gram",
+    "GramRows",
     "Repeated",
     "RepeatedRows",
     "as_features",

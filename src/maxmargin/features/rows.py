@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import row_sizes, squared_norms
+from maxmargin.core.contract import KernelUse, has, row_sizes, squared_norms, times_gram
 
 
 def frozen(array: Any, dtype: Any) -> np.ndarray:
@@ -48,6 +48,26 @@ def as_features(X: Any) -> Any:
     from maxmargin.features import FEATURES  # not at the top: that package imports this module
 
     return next(kind for kind in reversed(FEATURES.values()) if kind.takes(X)).of(X)
+
+
+def kernel_rows(
+    features: Any, blocks: tuple[tuple[int, int], ...], row_at: Any = None
+) -> KernelUse | None:
+    """Return where weights are coefficients of a kernel; None if these features have none.
+
+    Parameters
+    ----------
+    features : of any type; rows that are shared may be those of a kernel
+    blocks : (first, width) of the matrices of weights of these features, see `KernelUse`
+    row_at : where the rows of each example begin, and the end; None if each has one row
+    """
+    row_of = getattr(features, "row_of", None)
+    own = features if row_of is None else features.rows
+    if not has(times_gram, type(own)):
+        return None
+    n_rows = len(own.diagonal) if row_of is None else len(row_of)
+    places = np.arange(n_rows + 1) if row_at is None else np.asarray(row_at)
+    return KernelUse(own, blocks, places, row_of)
 
 
 def row_lengths(features: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -64,6 +64,9 @@ class Solver(ABC):
     #: "listed" (few outputs, which can be listed) or "marginals" (laws of outputs) of the
     #: structure, "euclidean" of the regulariser.
     needs: ClassVar[frozenset[str]] = frozenset()
+    #: Whether it takes features that are known by a kernel: it takes any norm, and calls
+    #: `Problem.prepare` before a compiled call that reads examples.
+    takes_kernels: ClassVar[bool] = False
     #: Whether it minimises P, so that primal values are worth computing.
     minimizes: ClassVar[bool] = True
     #: Whether it tells a search the slack of an example: the loss that known planes account for.

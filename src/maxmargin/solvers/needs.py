@@ -7,6 +7,7 @@ regulariser.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from maxmargin.core.contract import capabilities, has, listed_gram, metric, name_of
@@ -21,6 +22,7 @@ _WORDS = {
     "listed": "outputs that can be listed",
     "marginals": "expectations of outputs (marginals)",
     "euclidean": "the Euclidean norm",
+    "rows": "features in rows, not a kernel of them",
 }
 #: Needs that a surrogate meets, by its attribute that says so. The regulariser meets "euclidean",
 #: or the data do if they list inner products in their own norm (`listed_gram`). The data meet the
@@ -61,7 +63,7 @@ def lacking_needs(
     met = {need for need, flag in _FLAGS.items() if getattr(surrogate, flag, False)}
     met.add("euclidean")  # estimators have no other norm than that of their data
     known = solver.needs & _FLAGS.keys() if offered is None else solver.needs - offered
-    return sorted(known - met)
+    return sorted((known - met) | _lacking_rows(solver, offered or frozenset()))
 
 
 def check_problem(solver: Solver, problem: Problem) -> None:
@@ -72,13 +74,24 @@ def check_problem(solver: Solver, problem: Problem) -> None:
     data = problem.view.data
     if has(listed_gram, type(data)) and type(problem.regularizer) is type(metric(data)):
         met.add("euclidean")
-    lacking = sorted(solver.needs - met)
+    if problem.kernel is not None:
+        met.add("euclidean")  # who takes kernels takes their norm
+    lacking = sorted((solver.needs - met) | _lacking_rows(solver, met))
     if lacking:
         culprits = dict.fromkeys(_FLAGS, "the surrogate")
         culprits["euclidean"] = f"the regularizer {type(problem.regularizer).__name__}"
         culprit = culprits.get(lacking[0]) or name_of(data)
-        fitting = [name for name, kind in _solvers() if kind.needs <= met]
+        fitting = [
+            name
+            for name, kind in _solvers()
+            if kind.needs <= met and not _lacking_rows(kind, met)
+        ]
         raise _refusal(solver, lacking[0], culprit, fitting)
+
+
+def _lacking_rows(solver: Solver | type[Solver], offered: Set[str]) -> set[str]:
+    """Return "rows" as a need if the data have a kernel in their place, and the solver no use."""
+    return set() if solver.takes_kernels or "kernel" not in offered else {"rows"}
 
 
 def _is(problem: Problem, need: str) -> bool:

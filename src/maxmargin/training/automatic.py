@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from maxmargin.core.contract import capabilities
+from maxmargin.core.contract import capabilities, kernel_use, name_of
 from maxmargin.solvers import SDCA, SGD, BlockFrankWolfe, NSlack, OneSlack, Solver
 from maxmargin.solvers.needs import check_fit_together, lacking_needs
 from maxmargin.training.settings import (
@@ -70,4 +70,9 @@ def settle(estimator: Any, settings: Settings, task: Task) -> tuple[Settings, Ta
         solver = automatic_solver(estimator, capabilities(task.data, task.cost))
         settings = replace(settings, solver=solver)
     check_fit_together(settings.solver, settings.surrogate, task.data, task.cost)
+    if getattr(estimator, "kernel", None) is not None and kernel_use(task.data) is None:
+        raise ValueError(
+            f"kernel={estimator.kernel!r} does not go with {name_of(task.data)}, which reads "
+            "features: take another inference, or kernel=None."
+        )
     return estimator._stage(settings, task)

@@ -69,7 +69,7 @@ def fit(
             estimator._memory = Memory(start, state, result.w)
         if settings.solver.is_online:
             estimator._online = OnlineRun(settings.solver, rng, state, lam, result)
-        return estimator._adopt(result)
+        return estimator._adopt(estimator._kept(result, problem))
 
 
 @contextmanager

@@ -178,7 +178,8 @@ def fit_along(estimator: Any, request: Request, Cs: np.ndarray, callbacks: Any) 
             callbacks=units.callbacks(bound(callbacks, worker, problem, NOBODY)),
         )
         result = units.result(result)
-        fitted.append(copy.copy(worker)._adopt(result))
+        model = copy.copy(worker)
+        fitted.append(model._adopt(model._kept(result, problem)))
         if _is_interrupted(fitted):
             break
     return fitted

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.costs import COSTS
+from maxmargin.features.kernels import KERNELS
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.stored import Arrays, Fields, check_options, read_result
 from maxmargin.persistence import read_estimator, restore_rng, rng_state, save_estimator
@@ -30,6 +31,7 @@ REGISTRIES: dict[str, dict[str, Any]] = {
     "regularizer": REGULARIZERS,
     "search": SEARCHES,
     "solver": SOLVERS,
+    "kernel": KERNELS,
 }
 
 

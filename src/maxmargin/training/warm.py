@@ -43,7 +43,9 @@ def digest(value: Any) -> str:
 
 
 def _feed(hasher: Any, value: Any) -> None:
-    if isinstance(value, (tuple, list)):
+    if hasattr(value, "identity"):  # features by a kernel: what is cached of them changes
+        _feed(hasher, value.identity())
+    elif isinstance(value, (tuple, list)):
         hasher.update(f"{type(value).__name__}{len(value)}".encode())
         for item in value:
             _feed(hasher, item)

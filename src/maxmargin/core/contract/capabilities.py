@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from maxmargin.core.contract.kernel import kernel_use
 from maxmargin.core.contract.laws import add_prices, has_laws, law_parts, law_sizes, lean, marginals
 from maxmargin.core.contract.listed import (
     add_few,
@@ -56,12 +57,13 @@ def capabilities(data, cost):
     "parts"          an output is a sum of parts; a structure in plain Python has none
     "marginals"      laws of outputs and their expected parts, see `maxmargin.core.contract.laws`
     "relaxed"        outputs are those of a relaxation: every mean of two outputs is an output
+    "kernel"         features are known by a kernel alone: a solver must take that
     ===============  ===============================================================================
 
     Once the data are known, the ``needs`` of solvers and searches are compared with these names.
     """
     kind, price = type(data), type(cost)
-    found = {"weighted"}
+    found = {"weighted"} if kernel_use(data) is None else {"weighted", "kernel"}
     for name in BY_DATA.keys() | BY_COST.keys():
         of_data = all(has(function, kind) for function in BY_DATA.get(name, ()))
         if of_data and all(has(function, kind, price) for function in BY_COST.get(name, ())):

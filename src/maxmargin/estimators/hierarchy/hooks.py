@@ -26,8 +26,8 @@ from maxmargin.inputs.hierarchy import Hierarchy
 from maxmargin.inputs.hierarchy.labels import read_nodes
 from maxmargin.inputs.hierarchy.paths import check_separator
 from maxmargin.inputs.hierarchy.space import check_space
+from maxmargin.inputs.kernel_rows import KernelInputs
 from maxmargin.inputs.request import Request
-from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.regularizers.hierarchy import ALPHAS
@@ -43,7 +43,7 @@ AUTO_COSTS = {True: "normalized_hierarchical", False: "node_hamming"}
 MOST_CELLS = 4_000_000
 
 
-class HierarchyHooks(RowInputs, Hooks):
+class HierarchyHooks(KernelInputs, Hooks):
     """The part of `HierarchySVM` that knows what X, y and w mean."""
 
     cost: Any
@@ -85,7 +85,7 @@ class HierarchyHooks(RowInputs, Hooks):
         classes: Iterable[Any] | None = None,
         weighted: bool = True,
     ) -> Task:
-        rows = self._columned(self._rows(request.X, reset), reset)
+        rows = self._inputs(request.X, reset)
         if reset:
             reader, labels = HierarchyReader.learn(
                 request.y, rows.shape[0], self._options(), classes
@@ -117,7 +117,7 @@ class HierarchyHooks(RowInputs, Hooks):
         self.classes_ = space.classes if space.has_one else space.names[~space.is_stop]
 
     def _encode_inputs(self, request: Request) -> Any:
-        return self._columned(self._rows(request.X, reset=False), reset=False)
+        return self._inputs(request.X, reset=False)
 
     def _stage(self, settings: Settings, task: Task) -> tuple[Settings, Task]:
         if not _is_shared(self.alpha):
@@ -128,7 +128,7 @@ class HierarchyHooks(RowInputs, Hooks):
         if _is_shared(self.alpha):
             alpha = learnt_weights(self._reader.paths(self.merge), w)
             self._read_by(replace(self._reader, alpha=alpha))
-        self.coef_, self.intercept_ = self._reader.split(w, self.columns_.n_columns)
+        self.coef_, self.intercept_ = self._reader.split(w, self._n_columns())
         if self._reader.model != "nodes":
             self.edges_ = field_names(self._reader.space)
 
@@ -246,24 +246,26 @@ class HierarchyHooks(RowInputs, Hooks):
         space = self._reader.space
         alpha = "shared" if _is_shared(self.alpha) else self.alpha_.tolist()
         names = [self._reader.model, self.nodes_.tolist(), space.is_stop.tolist(), alpha]
-        columns = self.columns_.layout()
+        columns = self.columns_.layout(), self._kernel_layout()
         return [*names, self.n_features_in_, self._reader.has_bias, self._feature_names(), columns]
 
     def _n_weights(self) -> int:
-        return self._reader.n_weights(self.columns_.n_columns)
+        return self._reader.n_weights(self._n_columns())
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()
         del meta["classes_"]  # the space tells them
         own, more = self._reader.to_state()
         meta["columns"], of_columns = self.columns_.to_state()
-        state = {**meta, **own, "features": self._rows_state()}
-        return state, {**arrays, **more, **of_columns}
+        of_kernel, rows = self._kernel_state()
+        state = {**meta, **own, **of_kernel, "features": self._rows_state()}
+        return state, {**arrays, **more, **of_columns, **rows}
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         super()._restore_fitted(fields, arrays)
         self._restore_rows(fields)
         self._restore_columns(fields, arrays)
+        self._restore_kernel(fields, arrays, self.columns_.n_columns)
         self._read_by(HierarchyReader.from_state(fields, arrays))
 
     def _param_to_state(self, name: str, value: Any) -> Any:
@@ -278,6 +280,7 @@ class HierarchyHooks(RowInputs, Hooks):
 
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept", "merge")
+        self._check_kernel()
         check_columns(self.missing)
         FeatureTable(self.min_count, self.n_hashed_features)
         check_space(self.space)

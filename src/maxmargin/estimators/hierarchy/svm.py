@@ -75,6 +75,12 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         What is done about values that are missing, NaN; see `MulticlassSVM`.
     min_count, n_hashed_features : int, int or None
         For rows that are dictionaries or lists of names; see `FeatureTable`.
+    kernel : None, str, kernel or callable
+        None learns weights of features. "linear", "rbf", "poly", "precomputed" or an object of
+        `maxmargin.features.kernels` compares rows in their place, and weights are coefficients
+        of training rows; "subsequence" compares strings, a callable (X, Y) -> products any rows.
+    cache_size : float
+        MB that columns of the Gram matrix of the training rows may take.
 
     Attributes
     ----------
@@ -130,6 +136,8 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         missing: str = "indicator",
         min_count: int = 1,
         n_hashed_features: int | None = None,
+        kernel: Any = None,
+        cache_size: float = 1000.0,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(**common)
@@ -145,6 +153,8 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         self.missing = missing
         self.min_count = min_count
         self.n_hashed_features = n_hashed_features
+        self.kernel = kernel
+        self.cache_size = cache_size
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -27,9 +27,9 @@ from maxmargin.estimators.multilabel.measures import SET_METRICS
 from maxmargin.estimators.multilabel.outputs import PairwiseScores
 from maxmargin.inference import LabelConstraints
 from maxmargin.inputs.checks import check_number
+from maxmargin.inputs.kernel_rows import KernelInputs
 from maxmargin.inputs.labels import check_classes
 from maxmargin.inputs.request import Request
-from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.training.scoring import Score
@@ -37,7 +37,7 @@ from maxmargin.training.settings import check_flags, n_threads, resolve_cost
 from maxmargin.training.task import Task
 
 
-class SetHooks(RowInputs, Hooks):
+class SetHooks(KernelInputs, Hooks):
     """The part of `MultilabelSVM` that knows what X, y and w mean."""
 
     cost: Any
@@ -67,7 +67,7 @@ class SetHooks(RowInputs, Hooks):
             self.fit_intercept,
             resolve_cost(self.cost, "switches"),
         )
-        rows = self._rows(request.X, reset)
+        rows = self._inputs(request.X, reset)
         if reset:
             reader, task = SetReader.learn(request, rows, options)
         else:
@@ -76,6 +76,12 @@ class SetHooks(RowInputs, Hooks):
         self.thresholds_ = None
         return task
 
+    def _plain_rows(self, X: Any, reset: bool) -> Any:
+        return self._rows(X, reset)
+
+    def _n_columns(self) -> int:
+        return self.n_features_in_ if self.kernel_ is None else len(self.kernel_)
+
     def _read_by(self, reader: SetReader) -> None:
         self._reader = reader
         self.classes_ = reader.labels.classes
@@ -83,13 +89,13 @@ class SetHooks(RowInputs, Hooks):
         self.missing_labels_, self.universal_labels_ = reader.missing, reader.universal
 
     def _encode_inputs(self, request: Request) -> Any:
-        return self._reader.inputs(self._rows(request.X, reset=False))
+        return self._reader.inputs(self._inputs(request.X, reset=False))
 
     def _decode(self, cells: np.ndarray, data: Any) -> Any:
         return self._reader.form.write(cells.reshape(-1, len(self.classes_)), self.classes_)
 
     def _unpack(self, w: np.ndarray) -> None:
-        weights = self._reader.split(w, self.n_features_in_)
+        weights = self._reader.split(w, self._n_columns())
         self.coef_, self.intercept_, self.pairwise_ = weights
         self.edges_ = self.classes_[self._reader.edges]
 
@@ -136,22 +142,26 @@ class SetHooks(RowInputs, Hooks):
 
     def _layout(self) -> Any:
         reader, names = self._reader, self._feature_names()
-        edges = reader.edges.tolist()
-        return [self.classes_.tolist(), self.n_features_in_, reader.has_bias, names, edges]
+        edges, kernel = reader.edges.tolist(), self._kernel_layout()
+        columns = [self.n_features_in_, reader.has_bias, names, kernel]
+        return [self.classes_.tolist(), *columns, edges]
 
     def _n_weights(self) -> int:
-        return self._reader.n_weights(self.n_features_in_)
+        return self._reader.n_weights(self._n_columns())
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()
         own, more = self._reader.to_state()
         if self.thresholds_ is not None:
             more["thresholds"] = self.thresholds_
-        return {**meta, **own, "features": self._rows_state()}, {**arrays, **more}
+        of_kernel, rows = self._kernel_state()
+        meta = {**meta, **own, **of_kernel, "features": self._rows_state()}
+        return meta, {**arrays, **more, **rows}
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         super()._restore_fitted(fields, arrays)
         self._restore_rows(fields)
+        self._restore_kernel(fields, arrays, self.n_features_in_)
         self._read_by(SetReader.from_state(fields, arrays))
         self.thresholds_ = None
         if "thresholds" in arrays:
@@ -162,6 +172,7 @@ class SetHooks(RowInputs, Hooks):
 
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept")
+        self._check_kernel()
         FeatureTable(self.min_count, self.n_hashed_features)
         resolve_cost(self.cost, "switches")
         check_pairwise(self.pairwise)
@@ -189,7 +200,7 @@ class SetHooks(RowInputs, Hooks):
 
     def _score(self, request: Request) -> float:
         # The score is that of what `predict` returns, with thresholds.
-        rows = self._rows(request.X, reset=False)
+        rows = self._inputs(request.X, reset=False)
         return self._judge(request, rows.shape[0])(self._output_cells(rows))
 
     def _pairwise_scores(self, rows: Any) -> PairwiseScores:

@@ -70,6 +70,12 @@ class MultilabelSVM(SetHooks, BaseSVM):
         None: the labels that occur, sorted; of a matrix 0, 1, ...
     min_count, n_hashed_features : int, int or None
         For rows that are dictionaries or lists of names; see `FeatureTable`.
+    kernel : None, str, kernel or callable
+        None learns weights of features. "linear", "rbf", "poly", "precomputed" or an object of
+        `maxmargin.features.kernels` compares rows in their place, and weights are coefficients
+        of training rows; "subsequence" compares strings, a callable (X, Y) -> products any rows.
+    cache_size : float
+        MB that columns of the Gram matrix of the training rows may take.
 
     Attributes
     ----------
@@ -123,6 +129,8 @@ class MultilabelSVM(SetHooks, BaseSVM):
         classes: Iterable[Any] | None = None,
         min_count: int = 1,
         n_hashed_features: int | None = None,
+        kernel: Any = None,
+        cache_size: float = 1000.0,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(**common)
@@ -134,6 +142,8 @@ class MultilabelSVM(SetHooks, BaseSVM):
         self.classes = classes
         self.min_count = min_count
         self.n_hashed_features = n_hashed_features
+        self.kernel = kernel
+        self.cache_size = cache_size
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -215,7 +225,7 @@ class MultilabelSVM(SetHooks, BaseSVM):
             label_groups("implies", implies, self._reader.labels, size=2),
         )
         constraints.check(len(self.classes_))
-        cells = self._output_cells(self._rows(request.X, reset=False), constraints)
+        cells = self._output_cells(self._inputs(request.X, reset=False), constraints)
         return self._reader.form.write(cells, self.classes_)
 
     def decision_function(self, X: Any, **beside: Any) -> np.ndarray:
@@ -228,7 +238,7 @@ class MultilabelSVM(SetHooks, BaseSVM):
             pairs the score of the label itself. Where the pairs form no forest and there are more
             than 16 labels: less the score with it off, all other labels as in `predict`.
         """
-        return self._differences(self._rows(self._question(X, **beside).X, reset=False))
+        return self._differences(self._inputs(self._question(X, **beside).X, reset=False))
 
     def predict_topk(self, X: Any, k: int = 2, **beside: Any) -> TopK:
         """Return the k best label sets of every row, best first, and their scores.
@@ -244,7 +254,7 @@ class MultilabelSVM(SetHooks, BaseSVM):
         """
         request = self._question(X, **beside)
         check_number("k", k, 1, closed=True, integer=True)
-        scores = self._pairwise_scores(self._rows(request.X, reset=False))
+        scores = self._pairwise_scores(self._inputs(request.X, reset=False))
         scores.refuse_hard("predict_topk", forest_only=False)
         cells, values = scores.k_best(int(k), n_threads(self.n_jobs))
         if self._reader.form.kind == "dense":
@@ -263,7 +273,7 @@ class MultilabelSVM(SetHooks, BaseSVM):
         """
         request = self._question(X, **beside)
         check_number("temperature", temperature)
-        scores = self._pairwise_scores(self._rows(request.X, reset=False))
+        scores = self._pairwise_scores(self._inputs(request.X, reset=False))
         scores.refuse_hard("predict_marginals", forest_only=True)
         return scores.marginals(float(temperature), n_threads(self.n_jobs))
 

@@ -16,7 +16,7 @@ in the lanes of a vector, because one alone would wait at every letter for the l
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -73,6 +73,8 @@ class SubsequenceKernel(TransformerMixin, BaseEstimator):
     [0, 1]
     """
 
+    takes: ClassVar[str] = "strings"
+
     def __init__(
         self,
         p: int = 4,
@@ -108,6 +110,25 @@ class SubsequenceKernel(TransformerMixin, BaseEstimator):
         strings = check_strings(X, "SubsequenceKernel")
         own = self._own(strings)
         return (own > 0.0).astype(np.float64) if self.normalised else own
+
+    # -- as a kernel of estimators, see `maxmargin.features.kernels` ------------------------------
+
+    gram = __call__
+
+    def bound(self, rows: Any) -> SubsequenceKernel:
+        """Return the kernel itself; its parameters are checked."""
+        self._check_parameters()
+        return self
+
+    def whole(self, rows: Any) -> None:
+        """Return None: the Gram matrix is computed."""
+        return
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that make an equal kernel."""
+        return self.get_params()
+
+    # -- as a step of a pipeline -----------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> SubsequenceKernel:
         """Keep the training strings X."""

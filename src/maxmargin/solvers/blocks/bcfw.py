@@ -115,6 +115,7 @@ class BlockFrankWolfe(Solver):
     name: ClassVar[str] = "bcfw"
     state_class: ClassVar[type[State]] = BlockState
     needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+    takes_kernels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.step not in _KINDS:
@@ -179,6 +180,7 @@ class BlockFrankWolfe(Solver):
         mean = state.w_mean if self.average and w is None else None
 
         def call(first: int, last: int, total: float) -> float:
+            problem.prepare(order[first:last])
             if ask:
                 state.replace_blocks(reserve(problem, state.blocks, order[first:last]))
             return run(

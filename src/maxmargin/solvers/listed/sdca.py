@@ -224,6 +224,7 @@ class SDCA(Solver):
     name: ClassVar[str] = "sdca"
     state_class: ClassVar[type[State]] = ListedState
     needs: ClassVar[frozenset[str]] = frozenset({"convex"})
+    takes_kernels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.repeats < 0:
@@ -295,6 +296,7 @@ class SDCA(Solver):
             own = sheet_for(n_outputs), whole, not problem.is_linear, gram
 
         def call(first: int, last: int, total: float) -> float:
+            problem.prepare(order[first:last])
             problem.n_oracle_calls += last - first
             return run(
                 problem.view, order, first, last, inv_lam_n, state.w, blocks, desk, total, *own

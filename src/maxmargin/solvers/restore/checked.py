@@ -132,6 +132,13 @@ class Arrays:
             raise ValueError(f"there is no array {name!r}")
         return check_array(name, array, shape, dtype, low, high, finite)
 
+    def matrix(self, name: str) -> Any:
+        """Return a matrix, dense or CSR, for the caller to check."""
+        value = self._arrays.pop(name, None)
+        if value is None or len(getattr(value, "shape", ())) != 2:
+            raise ValueError(f"there is no matrix {name!r}")
+        return value
+
     def rest(self) -> dict[str, Any]:
         """Return all arrays that were not taken, as they are."""
         rest, self._arrays = self._arrays, {}

@@ -19,6 +19,7 @@ from maxmargin.core.contract import (
     difference_potentials,
     few_scores,
     implements,
+    kernel_use,
     listed_norms,
     margin_error,
     n_listed,
@@ -37,6 +38,7 @@ from maxmargin.features.rows import (
     as_features,
     check_labels,
     frozen,
+    kernel_rows,
     row_lengths,
     squared_norms,
 )
@@ -79,6 +81,12 @@ def multiclass_data(X: Any, labels: Any, n_labels: int, bias: bool = True) -> Mu
 def _n_weights(data):
     """Return the length of w: one weight per feature and class, and one bias per class."""
     return (data.n_columns + data.has_bias) * data.n_labels
+
+
+@implements(kernel_use, MulticlassData)
+def _kernel_use(data):
+    """Return the one matrix of coefficients, with a column per class."""
+    return kernel_rows(data.features, ((0, data.n_labels),))
 
 
 @implements(output_sizes, OneLabel)

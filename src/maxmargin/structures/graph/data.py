@@ -10,6 +10,7 @@ There is one type of data per way of inference, with `Graphs` as its field `grap
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from maxmargin.core.contract import (
     are_outputs,
     belongs,
     implements,
+    kernel_use,
     n_weights,
     output_size,
     output_sizes,
@@ -26,7 +28,7 @@ from maxmargin.core.contract import (
     true_parts,
     truths,
 )
-from maxmargin.features.rows import row_lengths
+from maxmargin.features.rows import kernel_rows, row_lengths
 from maxmargin.structures.graph.layout import CellTable, GraphLayout
 from maxmargin.structures.graph.shapes import Shapes, links_of
 
@@ -167,6 +169,30 @@ def graph_potentials(data: Any) -> GraphPotentials:
 def _n_weights(data):
     """Return the length of w."""
     return data.graphs.layout.n_weights
+
+
+@implements(kernel_use, AnyGraphs)
+def _kernel_use(data):
+    """Return the matrices of coefficients, one per type of node, or of edge."""
+    graphs = data.graphs
+    layout = graphs.layout
+    n_node = (layout.n_columns + layout.has_bias) * layout.n_labels
+    n_edge = (layout.n_edge_columns + layout.has_edge_bias) * layout.n_pair
+    of_nodes = tuple((t * n_node, layout.n_labels) for t in range(layout.n_node_types))
+    of_edges = tuple(
+        (layout.edge_first + t * n_edge, layout.n_pair) for t in range(layout.n_edge_types)
+    )
+    nodes = kernel_rows(graphs.nodes, of_nodes, graphs.shapes.node_at)
+    edges = kernel_rows(graphs.edges, of_edges, graphs.edge_at)
+    if nodes is not None and edges is not None:
+        raise ValueError("Only nodes or only edges can have features that a kernel knows.")
+    if edges is None:
+        return nodes
+    # Hyperedges share the rows of edges, see structures/hierarchy/edge_field.py.
+    firsts = np.asarray(graphs.hyper_from)
+    n_rows = layout.n_hyper_columns + layout.has_hyper_bias
+    of_hyper = tuple((int(a), int((b - a) // n_rows)) for a, b in pairwise(firsts))
+    return edges._replace(blocks=(*of_edges, *of_hyper))
 
 
 @implements(output_sizes, IntegralGraphs)

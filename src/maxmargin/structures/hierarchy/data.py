@@ -26,7 +26,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import add_row, add_scores, belongs, implements, n_weights
+from maxmargin.core.contract import (
+    add_row,
+    add_scores,
+    belongs,
+    implements,
+    kernel_use,
+    n_weights,
+)
+from maxmargin.features.rows import kernel_rows
 from maxmargin.inference.hierarchy.shape import HierarchyShape
 from maxmargin.structures.classes.data import OneLabel
 
@@ -103,6 +111,12 @@ class CutSets(NamedTuple):
 def _n_weights(data):
     """Return the length of w: one weight per feature and node, and one bias per node."""
     return (data.n_columns + data.has_bias) * data.n_nodes
+
+
+@implements(kernel_use, HierarchyData)
+def _kernel_use(data):
+    """Return the one matrix of coefficients, with a column per node."""
+    return kernel_rows(data.features, ((0, data.n_nodes),))
 
 
 @jitable

@@ -18,6 +18,7 @@ from maxmargin.core.contract import (
     are_outputs,
     belongs,
     implements,
+    kernel_use,
     n_weights,
     output_size,
     output_sizes,
@@ -27,7 +28,7 @@ from maxmargin.core.contract import (
     true_parts,
     truths,
 )
-from maxmargin.features.rows import frozen, row_lengths
+from maxmargin.features.rows import frozen, kernel_rows, row_lengths
 from maxmargin.inference.labels.graph import LabelGraph
 from maxmargin.inference.labels.tree import TreeOrder
 
@@ -157,6 +158,12 @@ def check_label_sets(Y: Any, n_rows: int) -> np.ndarray:
 def _n_weights(data):
     """Return the length of w: the weights of labels, their biases, and the weights of edges."""
     return (data.n_columns + data.has_bias) * data.n_labels + len(data.graph.edges)
+
+
+@implements(kernel_use, LabelData)
+def _kernel_use(data):
+    """Return the one matrix of coefficients, with a column per label."""
+    return kernel_rows(data.features, ((0, data.n_labels),))
 
 
 @implements(output_sizes, IntegralLabels)

@@ -1,0 +1,82 @@
+"""Features that are known by a kernel alone: weights are coefficients over training rows.
+
+With rows x_j known by K[i, j] = <x_i, x_j> alone, a column of weights is a combination
+sum_j B[j] x_j, and its coefficients B are what is kept in w. This is a norm as
+`maxmargin.core.contract.regularizer` has them, with R = K: scores read w through the rows K[i, :],
+an update adds R^-1 Psi, which is one coefficient, and <u, v> = u . K v. So a solver that takes any
+norm takes kernels too, if it also says before a compiled call which examples that will visit: rows
+of K are computed on demand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.core.contract.regularizer import times_metric
+from maxmargin.core.dispatch import generic, generic_with_default, implements
+
+
+class KernelUse(NamedTuple):
+    """Where a structure has features that are known by a kernel, and the weights of them."""
+
+    features: Any
+    #: (first, width) of every matrix of coefficients: it begins at w[first], and has one row per
+    #: training row and so many columns.
+    blocks: tuple[tuple[int, int], ...]
+    #: (n_examples + 1,): example i reads the rows row_at[i] to row_at[i + 1].
+    row_at: Any
+    #: The rows that are read there, where they are not these numbers themselves.
+    row_of: Any = None
+
+    def rows_of(self, examples: np.ndarray) -> np.ndarray:
+        """Return the rows that these examples read, each once."""
+        firsts = np.asarray(self.row_at)[examples]
+        counts = np.asarray(self.row_at)[np.asarray(examples) + 1] - firsts
+        ends = np.cumsum(counts)
+        rows = np.repeat(firsts - (ends - counts), counts) + np.arange(int(counts.sum()))
+        return np.unique(rows if self.row_of is None else np.asarray(self.row_of)[rows])
+
+
+@generic_with_default
+def kernel_use(data):
+    """Return the `KernelUse` of data, None if no features are known by a kernel. (Python only.)"""
+    return None
+
+
+@generic_with_default
+def make_ready(features, rows):
+    """Compute what products with these rows need, before compiled code reads it. (Python only.)
+
+    Rows that were ready before may no longer be so.
+    """
+
+
+@generic_with_default
+def most_ready(features):
+    """Return how many rows can be ready at the same time; 0 if all can. (Python only.)"""
+    return 0
+
+
+@generic
+def times_gram(features, B):
+    """Return K B, for a matrix of coefficients B. (Python only.)"""
+
+
+class KernelNorm:
+    """R = K times the norm that the data have otherwise, where w are coefficients of a kernel."""
+
+    def __init__(self, own: Any, use: KernelUse) -> None:
+        self.own, self.use = own, use
+
+
+@implements(times_metric, KernelNorm)
+def _times_kernel(regularizer, w):
+    product = np.array(times_metric(regularizer.own, w))
+    use = regularizer.use
+    n_rows = len(use.features.diagonal)
+    for first, width in use.blocks:
+        block = product[first : first + n_rows * width].reshape(n_rows, width)
+        block[:] = times_gram(use.features, block)
+    return product
