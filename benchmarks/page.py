@@ -18,6 +18,7 @@ PAGE = ROOT / "docs" / "measured.md"
 CHOOSING = ROOT / "docs" / "choosing.md"
 GRAPHS = ROOT / "docs" / "graph-inference.md"
 LEARNT = ROOT / "docs" / "graphs.md"
+KERNELS = ROOT / "docs" / "kernels.md"
 
 HEAD = """# Measured: beside the sources and the peers
 
@@ -171,12 +172,14 @@ def main() -> None:
         section("graph_relaxations"),
         section("graph_growth"),
         LEARNING + table(*learning_goals()) + table(*learning()),
+        section("strings"),
         FUZZING + table(*fuzzing()),
     ]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
     write_between(CHOOSING, "tolerance", table(*tolerance()))
     write_between(GRAPHS, "instances", table(*instances()))
     write_between(GRAPHS, "scenes", table(*scenes()))
+    write_between(KERNELS, "kernels", table(*kernels()))
     write_between(LEARNT, "learning", table(*learning_goals()) + table(*learning()))
 
 
@@ -285,6 +288,14 @@ def learning() -> tuple[list[str], list[list[Any]]]:
             ]
         )
     return heads, rows
+
+
+def kernels() -> tuple[list[str], list[list[Any]]]:
+    rows = [
+        [facts["name"], facts["n"], *(number(facts[key]) for key in ("accuracy", "fit", "predict"))]
+        for facts in (line["facts"] for line in lines("kernels"))
+    ]
+    return ["features", "letters", "test accuracy", "fit, s", "predict, s"], rows
 
 
 def lines(topic: str) -> list[dict[str, Any]]:

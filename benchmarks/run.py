@@ -47,6 +47,7 @@ TOPICS = (
     "hierarchy_curves",
     "hierarchy_speed",
     "strings",
+    "kernels",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

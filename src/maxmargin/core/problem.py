@@ -183,7 +183,9 @@ class Problem:
         self.n_jobs = int(n_jobs)
         #: Where features are known by a kernel: None if they are not.
         self.kernel = kernel_use(data)
-        own = metric(data) if self.kernel is None else KernelNorm(metric(data), self.kernel)
+        own: Any = metric(data)
+        if self.kernel is not None:
+            own = KernelNorm(own, self.kernel)
         if regularizer is not None and not isinstance(own, (Identity, type(regularizer))):
             raise ValueError(
                 f"The updates of {name_of(data)} belong to the norm {type(own).__name__}, so "

@@ -196,11 +196,8 @@ class GramRows:
         return type(self.kernel).__name__, repr(self.kernel.parameters()), self.rows
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without what can be computed again."""
-        state = {**self.__dict__, "_products": []}
-        if not self._is_filled:
-            state["_values"] = np.empty_like(self._values)
-        return state
+        """Return the state without the products that are remembered."""
+        return {**self.__dict__, "_products": []}
 
 
 class Gram(NamedTuple):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import joblib
 import numpy as np
 
-from maxmargin.core.contract import kernel_use
 from maxmargin.features.kernels import as_kernel
 from maxmargin.inputs.columns import Columns
-from maxmargin.inputs.kernels import FittedKernel, check_kernel
+from maxmargin.inputs.kernels import FittedKernel, check_kernel, support
 from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 
@@ -33,8 +31,7 @@ class KernelInputs(RowInputs):
             if reset:
                 self.kernel_ = None
             return self._plain_rows(X, reset)
-        if not reset:
-            assert self.kernel_ is not None
+        if not reset and self.kernel_ is not None:
             return self.kernel_.features(X, lambda rows: self._kernel_rows(rows, reset=False))
         self._forget_names(1)
         self.columns_ = Columns.learn(np.zeros((1, 1)), "error")
@@ -63,17 +60,9 @@ class KernelInputs(RowInputs):
         """Return a result with the coefficients of the support alone, and keep its rows."""
         if self.kernel_ is None:
             return result
-        use, n_rows = kernel_use(problem.view.data), len(self.kernel_)
-        blocks = [slice(first, first + n_rows * width) for first, width in use.blocks]
-        is_used = np.zeros(n_rows, dtype=bool)
-        is_used[0] = True  # no model is without columns
-        for block in blocks:
-            is_used |= (result.w[block].reshape(n_rows, -1) != 0.0).any(axis=1)
-        is_kept = np.ones(len(result.w), dtype=bool)
-        for block in blocks:
-            is_kept[block].reshape(n_rows, -1)[~is_used] = False
+        is_used, w = support(result.w, problem.kernel)
         self.kernel_ = self.kernel_.kept(is_used)
-        return replace(result, w=result.w[is_kept])
+        return replace(result, w=w)
 
     @property
     def support_(self) -> np.ndarray:
@@ -84,9 +73,7 @@ class KernelInputs(RowInputs):
 
     def _kernel_layout(self) -> Any:
         """Return what tells the columns of this model from others, for warm starts."""
-        if self.kernel_ is None:
-            return None
-        return str(joblib.hash((repr(self.kernel_.kernel.parameters()), self.kernel_.rows)))
+        return None if self.kernel_ is None else self.kernel_.mark()
 
     def _kernel_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what a model file must hold of a kernel; nothing without one."""

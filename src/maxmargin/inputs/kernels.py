@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.contract import KernelUse
 from maxmargin.features.gram import GramRows, take_rows
 from maxmargin.features.kernels import KERNELS, Kernel, as_kernel
 from maxmargin.features.kernels.checks import check_finite_block
@@ -16,7 +18,7 @@ from maxmargin.features.strings.letters import check_strings
 from maxmargin.inputs.checks import check_number
 from maxmargin.inputs.stored import Arrays, Fields, check_options
 
-__all__ = ["FittedKernel", "check_kernel"]
+__all__ = ["FittedKernel", "check_kernel", "support"]
 
 
 def check_kernel(kernel: Any, cache_size: Any) -> None:
@@ -24,6 +26,20 @@ def check_kernel(kernel: Any, cache_size: Any) -> None:
     check_number("cache_size", cache_size)
     if kernel is not None:
         as_kernel(kernel)
+
+
+def support(w: np.ndarray, use: KernelUse) -> tuple[np.ndarray, np.ndarray]:
+    """Return which training rows have a coefficient, and w without the cells of the others."""
+    n_rows = len(use.features.diagonal)
+    blocks = [slice(first, first + n_rows * width) for first, width in use.blocks]
+    is_used = np.zeros(n_rows, dtype=bool)
+    is_used[0] = True  # no model is without columns
+    for block in blocks:
+        is_used |= (w[block].reshape(n_rows, -1) != 0.0).any(axis=1)
+    is_kept = np.ones(len(w), dtype=bool)
+    for block in blocks:
+        is_kept[block].reshape(n_rows, -1)[~is_used] = False
+    return is_used, w[is_kept]
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,10 @@ class FittedKernel:
         places = np.flatnonzero(is_used)
         rows = None if self.kernel.takes == "gram" else take_rows(self.rows, places)
         return replace(self, rows=rows, support=self.support[places])
+
+    def mark(self) -> str:
+        """Return what tells the columns of this model from those of others, for warm starts."""
+        return str(joblib.hash((repr(self.kernel.parameters()), self.rows)))
 
     # -- files -----------------------------------------------------------------------------------
 

@@ -82,9 +82,7 @@ def check_problem(solver: Solver, problem: Problem) -> None:
         culprits["euclidean"] = f"the regularizer {type(problem.regularizer).__name__}"
         culprit = culprits.get(lacking[0]) or name_of(data)
         fitting = [
-            name
-            for name, kind in _solvers()
-            if kind.needs <= met and not _lacking_rows(kind, met)
+            name for name, kind in _solvers() if kind.needs <= met and not _lacking_rows(kind, met)
         ]
         raise _refusal(solver, lacking[0], culprit, fitting)
 

@@ -16,6 +16,7 @@ from maxmargin.core.contract import (
     add_scores,
     as_matrix,
     clear_row,
+    make_ready,
     row_product,
     row_sizes,
     score_few,
@@ -25,7 +26,9 @@ from maxmargin.core.contract import (
 from maxmargin.testing._require import require
 
 
-def check_features(features: Any, X: Any, *, compile: bool = True, seed: int = 0) -> None:
+def check_features(
+    features: Any, X: Any, *, added: Any = None, compile: bool = True, seed: int = 0
+) -> None:
     """Check a type of features against the contract of `maxmargin.core.contract.features`.
 
     Products with weights, rows that are added to weights and lengths are those of the matrix, in
@@ -36,6 +39,8 @@ def check_features(features: Any, X: Any, *, compile: bool = True, seed: int = 0
     features : what ``of(X)`` of the type returned
     X : array or sparse matrix of shape (n_rows, n_columns)
         The rows that it should hold, of each of them no more than a few.
+    added : array of shape (n_rows, n_columns), or None for X
+        The rows that it should add to weights: R^-1 x, where it has a norm R of its own.
     compile : bool
         False leaves out compiled code.
     seed : of the weights that are drawn
@@ -51,10 +56,11 @@ def check_features(features: Any, X: Any, *, compile: bool = True, seed: int = 0
     >>> check_features(Dense.of(np.eye(3)), np.eye(3), compile=False)
     """
     x = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    a = x if added is None else np.asarray(added, dtype=np.float64)
     matrix = as_matrix(features, x.shape[1])
     held = matrix.toarray() if sp.issparse(matrix) else matrix
     _compare("as_matrix", held, x)
-    _compare("squared_norms", squared_norms(features), np.square(x).sum(axis=1))
+    _compare("squared_norms", squared_norms(features), (x * a).sum(axis=1))
     sizes = np.asarray(row_sizes(features))
     require(
         sizes.shape == (len(x),) and (sizes >= (x != 0.0).sum(axis=1)).all(),
@@ -65,15 +71,18 @@ def check_features(features: Any, X: Any, *, compile: bool = True, seed: int = 0
         def call(function: Any, chosen: Any = chosen) -> Any:
             return chosen(function.implementations[(type(features),)])
 
-        _check_products(features, x, call, np.random.default_rng(seed))
-        _check_sums(features, x, call, np.random.default_rng(seed))
+        make_ready(features, np.arange(len(x)))
+        _check_products(features, x, a, call, np.random.default_rng(seed))
+        _check_sums(features, a, call, np.random.default_rng(seed))
 
 
 def _plain(function: Any) -> Any:
     return function
 
 
-def _check_products(features: Any, x: np.ndarray, call: Any, rng: np.random.Generator) -> None:
+def _check_products(
+    features: Any, x: np.ndarray, a: np.ndarray, call: Any, rng: np.random.Generator
+) -> None:
     n, d = x.shape
     W = rng.normal(size=(d + 1, 3))  # a row more than there are features, as for a bias
     scores = rng.normal(size=(n, 3))
@@ -86,7 +95,7 @@ def _check_products(features: Any, x: np.ndarray, call: Any, rng: np.random.Gene
         call(score_few)(features, row, labels, 1, 2, W, few)
         _compare("score_few", few, (x[row] @ W[:d])[[2, 0]])
         product = call(row_product)(features, row, n - 1)
-        _compare("row_product", product, x[row] @ x[n - 1])
+        _compare("row_product", product, x[row] @ a[n - 1])
     own = np.zeros(n - 1)
     call(score_rows)(features, 1, n - 1, -2.0, np.ascontiguousarray(W[:, 0]), own)
     _compare("score_rows", own, -2.0 * x[1:] @ W[:d, 0])

@@ -15,7 +15,8 @@ from maxmargin.costs import (
     Cost,
     tabulate,
 )
-from maxmargin.features import RepeatedRows
+from maxmargin.features import GramRows, RepeatedRows
+from maxmargin.features.kernels import Linear
 from maxmargin.inference.hierarchy.shape import hierarchy_shape
 from maxmargin.structures import (
     OwnCost,
@@ -94,6 +95,7 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "csr": sp.csr_matrix,
     "float32": np.float32,
     "repeated": lambda X: RepeatedRows(X[::-1], np.arange(len(X))[::-1]),
+    "gram": lambda X: GramRows(np.asarray(X), Linear(), 1e6),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import has, name_of, weigh_columns
+from maxmargin.core.contract import has, kernel_use, name_of, weigh_columns
 from maxmargin.solvers.result import Result
 from maxmargin.training.settings import resolve_regularizer
 from maxmargin.training.task import Task
@@ -77,6 +77,11 @@ def weigh(estimator: Any, task: Task) -> tuple[Task, Units]:
     alpha = regularizer.of(estimator._weighed_names(), estimator._n_weighed())
     if alpha is None:
         return task, Units()
+    if kernel_use(task.data) is not None:
+        raise ValueError(
+            f"regularizer={type(regularizer).__name__} weighs features, but a kernel knows none: "
+            "scale the rows that it compares, or take regularizer='euclidean'."
+        )
     if not has(weigh_columns, type(task.data)):
         raise ValueError(
             f"regularizer={type(regularizer).__name__} gives features weights of their own, but "

@@ -15,6 +15,7 @@ from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.constraints import find_breach, node_barrier
 from maxmargin.inputs.graph_edges import check_forests
 from maxmargin.inputs.graph_rows import GraphKinds, ReadGraphs, known_part, read_graphs
+from maxmargin.inputs.kernels import FittedKernel
 from maxmargin.inputs.labels import Labels
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.sequence_labels import SequenceLabels, read_fixed, read_labels
@@ -39,6 +40,8 @@ class GraphOptions(NamedTuple):
     cost: Cost
     class_weight: Mapping[Any, float] | str | None
     forests: bool  # whether cycles are refused
+    kernel: Any = None  # by which nodes are compared, None for weights of their features
+    cache_size: float = 0.0
 
 
 class GraphTables(NamedTuple):
@@ -58,11 +61,13 @@ class GraphReader:
     labels : Labels
     kinds : GraphKinds, numbers of features and types of nodes, edges and hyperedges
     template : Template or None, the one graph that all examples have, where nothing is shared
+    kernel : FittedKernel or None, by which nodes are compared
     """
 
     labels: Labels
     kinds: GraphKinds
     template: Template | None
+    kernel: FittedKernel | None = None
 
     @classmethod
     def learn(cls, request: Request, options: GraphOptions) -> tuple[Self, GraphTables]:
@@ -72,8 +77,7 @@ class GraphReader:
         at = read.stack.node_at
         found = read_labels(request.y, request.fixed, at, None, options.classes, "nodes")
         template = None if options.shared else Template.of(read.stack)
-        reader = cls(found.labels, kinds, template)
-        return reader, reader._tables(request, options, read, found)
+        return cls(found.labels, kinds, template)._tables(request, options, read, found, True)
 
     def task(self, request: Request, options: GraphOptions) -> GraphTables:
         """Return what to learn from a later request."""
@@ -81,7 +85,7 @@ class GraphReader:
         _check_kind(read.stack, options)
         at = read.stack.node_at
         found = read_labels(request.y, request.fixed, at, self.labels, part="nodes")
-        return self._tables(request, options, read, found)
+        return self._tables(request, options, read, found, False)[1]
 
     def inputs(self, request: Request, options: GraphOptions) -> Graphs:
         """Return graphs to predict on; their true labels are all 0."""
@@ -90,12 +94,23 @@ class GraphReader:
         at = read.stack.node_at
         fixed = read_fixed(request.fixed, at, self.labels, "nodes")
         barrier = node_barrier(at, self.labels, request.allowed, fixed)
-        return self.graphs(read.stack, np.zeros(int(at[-1])), options, barrier)
+        return self.graphs(self._compared(read.stack), np.zeros(int(at[-1])), options, barrier)
+
+    def _compared(self, stack: StackedGraphs) -> StackedGraphs:
+        """Return graphs whose nodes have products with training nodes, if there is a kernel."""
+        if self.kernel is None:
+            return stack
+        return replace(stack, nodes=self.kernel.features(stack.nodes, lambda rows: rows))
 
     def _tables(
-        self, request: Request, options: GraphOptions, read: ReadGraphs, found: SequenceLabels
-    ) -> GraphTables:
-        """Return the known parts of graphs, and their costs."""
+        self,
+        request: Request,
+        options: GraphOptions,
+        read: ReadGraphs,
+        found: SequenceLabels,
+        learns: bool,
+    ) -> tuple[Self, GraphTables]:
+        """Return the known parts of graphs, and their costs; and the reader, with its kernel."""
         at = read.stack.node_at
         barrier = node_barrier(at, self.labels, request.allowed, found.fixed)
         breach = find_breach(found.codes, at, self.labels.classes, None, barrier)
@@ -110,13 +125,20 @@ class GraphReader:
             raise ValueError("y has no known label in a graph of positive weight.")
         stack = self.typed(read.stack)
         stack = without_empty(known_part(stack, known))
+        reader = self
+        if learns and options.kernel is not None:
+            kernel = FittedKernel.learn(options.kernel, stack.nodes, lambda rows: rows)
+            stack = replace(stack, nodes=kernel.train(options.cache_size))
+            reader = replace(self, kernel=kernel)
+        else:
+            stack = self._compared(stack)
         walls = None if barrier is None else barrier[known]
         codes = found.codes[known]
         graphs = self.graphs(stack, codes, options, walls, is_typed=True)
         node_weights = None if read.node_weights is None else read.node_weights[known]
         used = weight[n_known > 0]
         cost = graph_cost(options, self.labels, graphs, used, node_weights)
-        return GraphTables(graphs, cost, used)
+        return reader, GraphTables(graphs, cost, used)
 
     def typed(self, stack: StackedGraphs) -> StackedGraphs:
         """Return graphs whose nodes and edges have types of their own, if nothing is shared."""
@@ -151,7 +173,7 @@ class GraphReader:
         """Return no graph at all, of these kinds: it says where the weights lie."""
         kinds, none = self.kinds, np.zeros(1, dtype=np.int64)
         stack = StackedGraphs(
-            np.zeros((0, kinds.n_columns)),
+            np.zeros((0, kinds.n_columns if self.kernel is None else len(self.kernel))),
             none,
             np.zeros((0, 2), dtype=np.int64),
             none,

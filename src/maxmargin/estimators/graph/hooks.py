@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -15,8 +16,10 @@ from maxmargin.estimators.graph.outputs import GraphWeights, split_weights
 from maxmargin.estimators.graph.scores import GRAPH_METRICS, cost_judge
 from maxmargin.estimators.graph.state import reader_state, stored_reader
 from maxmargin.estimators.hooks import Hooks
+from maxmargin.features.kernels import as_kernel
 from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.inputs.constraints import find_breach
+from maxmargin.inputs.kernels import FittedKernel, check_kernel, support
 from maxmargin.inputs.labels import check_class_weight, check_classes
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
@@ -54,6 +57,8 @@ class GraphHooks(Hooks):
     training: str = "integral"
     max_branches: int = 100
     memory_limit: float = 256.0
+    kernel: Any = None
+    cache_size: float = 1000.0
     _reader: GraphReader
     _weights: GraphWeights
     _empty: Graphs
@@ -71,6 +76,8 @@ class GraphHooks(Hooks):
             resolve_cost(self.cost, "vertices"),
             self.class_weight if weighted else None,
             self.only_forests,
+            self.kernel,
+            self.cache_size,
         )
 
     def _encode(
@@ -154,6 +161,20 @@ class GraphHooks(Hooks):
                 raise unknown(name, getattr(self, name), known)
         check_number("max_branches", self.max_branches, closed=True, integer=True)
         check_number("memory_limit", self.memory_limit, closed=True)
+        check_kernel(self.kernel, self.cache_size)
+        if self.kernel is not None and as_kernel(self.kernel).takes not in ("rows", "anything"):
+            raise ValueError(
+                f"kernel={self.kernel!r} compares no rows of features, which nodes have; kernels "
+                "that fit: 'linear', 'rbf', 'poly', or a callable of two matrices."
+            )
+
+    def _kept(self, result: Any, problem: Any) -> Any:
+        kernel = self._reader.kernel
+        if kernel is None:
+            return result
+        is_used, w = support(result.w, problem.kernel)
+        self._read_by(replace(self._reader, kernel=kernel.kept(is_used)), self._options())
+        return replace(result, w=w)
 
     # -- what the weights are --------------------------------------------------------------------
 
@@ -170,7 +191,8 @@ class GraphHooks(Hooks):
     def _layout(self) -> Any:
         meta, arrays = reader_state(self._reader)
         own = {name: array.tolist() for name, array in arrays.items()}
-        return [self.classes_.tolist(), self.pairs, self.hyper_pairs, repr(meta), own]
+        kernel = None if self._reader.kernel is None else self._reader.kernel.mark()
+        return [self.classes_.tolist(), self.pairs, self.hyper_pairs, repr(meta), own, kernel]
 
     def _n_weights(self) -> int:
         return self._empty.layout.n_weights
@@ -210,9 +232,15 @@ class GraphHooks(Hooks):
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()
         own, more = reader_state(self._reader)
+        if self._reader.kernel is not None:
+            own["kernel"], of_kernel = self._reader.kernel.to_state()
+            more = {**more, **of_kernel}
         return {**meta, **own}, {**arrays, **more}
 
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
         super()._restore_fitted(fields, arrays)
         reader = stored_reader(fields, arrays, self.n_features_in_)
+        if self.kernel is not None:
+            own = FittedKernel.from_state(fields.fields("kernel"), arrays, self.n_features_in_)
+            reader = replace(reader, kernel=own)
         self._read_by(reader, self._options())

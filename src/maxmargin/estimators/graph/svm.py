@@ -254,6 +254,8 @@ class TreeSVM(_Graphs):
     fit_intercept, fit_edge_intercept : bool
         Whether nodes, and edges, have a constant feature besides their own. Edges without features
         always have it.
+    kernel, cache_size
+        As in `GraphSVM`: nodes compared by a kernel, and the MB that its products may take.
 
     Attributes
     ----------
@@ -282,6 +284,8 @@ class TreeSVM(_Graphs):
         shared: bool = True,
         fit_intercept: bool = True,
         fit_edge_intercept: bool = True,
+        kernel: Any = None,
+        cache_size: float = 1000.0,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(**common)
@@ -291,6 +295,8 @@ class TreeSVM(_Graphs):
         self.shared = shared
         self.fit_intercept = fit_intercept
         self.fit_edge_intercept = fit_edge_intercept
+        self.kernel = kernel
+        self.cache_size = cache_size
 
 
 @register
@@ -345,6 +351,12 @@ class GraphSVM(_Graphs):
     memory_limit : float
         Megabytes for the messages that training keeps of each graph, from which the next search in
         it starts.
+    kernel : None, str, kernel or callable
+        None learns weights of the features of nodes. "linear", "rbf", "poly", an object of
+        `maxmargin.features.kernels` or a callable (X, Y) -> products compares nodes in their
+        place: weights are coefficients of training nodes. Edges keep weights of their features.
+    cache_size : float
+        MB that columns of the Gram matrix of the training nodes may take.
 
     Attributes
     ----------
@@ -388,6 +400,8 @@ class GraphSVM(_Graphs):
         training: str = "auto",
         max_branches: int = 100,
         memory_limit: float = 256.0,
+        kernel: Any = None,
+        cache_size: float = 1000.0,
         **common: Unpack[Common],
     ) -> None:
         super().__init__(**common)
@@ -401,3 +415,5 @@ class GraphSVM(_Graphs):
         self.training = training
         self.max_branches = max_branches
         self.memory_limit = memory_limit
+        self.kernel = kernel
+        self.cache_size = cache_size

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.features.kernels.callable import CallableKernel
 from maxmargin.features.kernels.contract import Kernel
+from maxmargin.features.kernels.function import CallableKernel
 from maxmargin.features.kernels.linear import Linear
 from maxmargin.features.kernels.poly import Poly
 from maxmargin.features.kernels.precomputed import Precomputed
@@ -31,7 +31,7 @@ def as_kernel(value: Any) -> Kernel:
     Rbf(gamma='scale')
     >>> as_kernel("sigmoid")
     Traceback (most recent call last):
-    ValueError: kernel='sigmoid' is not known. There are: 'linear', 'rbf', 'poly', 'precomputed', ...
+    ValueError: kernel='sigmoid' is not known. There are: 'linear', 'rbf', ...
     """
     if isinstance(value, str):
         if value not in KERNELS:

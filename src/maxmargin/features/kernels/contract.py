@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ class Kernel(Protocol):
 
     #: What its rows are: "rows" (of a matrix), "gram" (products with the training rows), "strings",
     #: or "anything".
-    takes: str
+    takes: ClassVar[str]
 
     def bound(self, rows: Any) -> Kernel:
         """Return the kernel with all that depends on the training rows fixed; check them."""

@@ -39,12 +39,12 @@ class Poly:
 
     def __post_init__(self) -> None:
         check_gamma("Poly", self.gamma)
-        if isinstance(self.degree, bool) or not isinstance(self.degree, Integral):
+        degree: Any = self.degree
+        if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 1:
             raise ValueError(f"Poly: degree must be an integer >= 1, got {self.degree!r}.")
-        if self.degree < 1:
-            raise ValueError(f"Poly: degree must be an integer >= 1, got {self.degree!r}.")
-        if not isinstance(self.coef0, Real) or not 0.0 <= float(self.coef0) < np.inf:
-            raise ValueError(f"Poly: coef0 must be a finite number >= 0, got {self.coef0!r}.")
+        coef0: Any = self.coef0
+        if not isinstance(coef0, Real) or not 0.0 <= float(coef0) < np.inf:
+            raise ValueError(f"Poly: coef0 must be a finite number >= 0, got {coef0!r}.")
 
     def bound(self, rows: Any) -> Poly:
         """Return the kernel with a number as gamma."""

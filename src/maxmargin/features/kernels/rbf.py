@@ -19,7 +19,7 @@ class Rbf:
     Parameters
     ----------
     gamma : float > 0 or "scale"
-        "scale", as in scikit-learn: 1 / (n_features * variance of all numbers of the training rows).
+        "scale", as in scikit-learn: 1 / (n_features * variance of all numbers of training rows).
 
     Examples
     --------

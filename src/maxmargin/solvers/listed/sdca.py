@@ -25,6 +25,7 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
+    Identity,
     add_few,
     add_listed,
     few_scores,
@@ -233,8 +234,9 @@ class SDCA(Solver):
     def engine(self, problem: Problem) -> Solver:
         """Return itself where outputs can be listed, with inner products that are known."""
         data = problem.view.data
-        is_known = problem.is_euclidean or (
-            has(listed_gram, type(data)) and type(problem.regularizer) is type(metric(data))
+        norm = problem.regularizer if problem.kernel is None else problem.regularizer.own
+        is_known = isinstance(norm, Identity) or (
+            has(listed_gram, type(data)) and type(norm) is type(metric(data))
         )
         if "listed" in problem.capabilities and is_known:
             return self
