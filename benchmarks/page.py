@@ -129,6 +129,7 @@ the gap is that after so many passes, and "open" the part of it that searches le
 
 #: Topics that are shown as the lines they are, and what they are called.
 PLAIN = {
+    "strings": "Strings",
     "words": "Handwritten words",
     "chunking": "Chunking",
     "classes": "Classes",
