@@ -106,8 +106,12 @@ def as_line(name: str, size: int, label: str, known: dict[str, list[dict[str, fl
     )
 
 
+def _mean(runs: list[dict[str, float]]) -> float:
+    return statistics.mean(run["accuracy"] for run in runs)
+
+
 def draw() -> None:
-    """Write the picture of what was measured."""
+    """Write the picture of what was measured; bars are errors of differences from flat classes."""
     from maxmargin.plots import _style
 
     facts = [line["facts"] for line in json.loads(RESULTS.read_text())["lines"]]
@@ -118,10 +122,10 @@ def draw() -> None:
             zip(ROWS, (_style.MUTED, *_style.COLOURS), strict=False), "osD^", strict=True
         ):
             own = [one for one in facts if (one["data"], one["row"]) == (name, label)]
-            runs = np.array([[run["accuracy"] for run in one["runs"]] for one in own])
-            sizes = [one["size"] for one in own]
-            at.plot(sizes, runs.mean(axis=1), marker=marker, color=colour, label=label)
-            at.fill_between(sizes, runs.min(axis=1), runs.max(axis=1), color=colour, alpha=0.15)
+            sizes, means, errors = zip(
+                *((one["size"], _mean(one["runs"]), one["less"][1]) for one in own), strict=True
+            )
+            at.errorbar(sizes, means, errors, marker=marker, color=colour, label=label, capsize=3)
         at.set_xscale("log")
         at.set_xticks(SIZES, [str(size) for size in SIZES], minor=False)
         at.minorticks_off()
@@ -130,7 +134,7 @@ def draw() -> None:
         )
         at.set_xlabel("Training examples")
     axes[0].set_ylabel("Test accuracy")
-    axes[0].legend(frameon=False)
+    axes[0].legend(frameon=False, loc="lower right")
     figure.savefig(PICTURE, dpi=100, bbox_inches="tight")
 
 

@@ -72,6 +72,8 @@ def test_options_are_parameters(cli):
                  "path", "--cost", "tree_distance", "--json", "-q")  # fmt: skip
     params = json.loads(out)["params"]
     assert (params["alpha"], params["rho"], params["space"]) == ("rho", 1.5, "path")
+    out, _ = cli("train", "hierarchy", "several.arff", "--missed-weight", "2", "--json", "-q")
+    assert json.loads(out)["params"]["missed_weight"] == 2.0
 
 
 @pytest.mark.parametrize(
@@ -79,6 +81,7 @@ def test_options_are_parameters(cli):
     [
         (["hierarchy", "paths.npz", "--space", "leafs"], "space='leafs' is not known"),
         (["hierarchy", "paths.npz", "--alpha", "most"], "alpha='most' is not known"),
+        (["hierarchy", "paths.npz", "--missed-weight", "2"], "an output is one path"),
         (["hierarchy", "paths.npz", "--edge-order", "child"], "--edge-order is for the file"),
         (
             ["hierarchy", "ids.svm", "--hierarchy", "tree.txt", "--edge-order", "up"],

@@ -63,6 +63,14 @@ _HIERARCHY = OwnOptions(
             float | None,
             typer.Option(help="The exponent of --alpha rho; else 2.", rich_help_panel=_PANEL),
         ],
+        "missed_weight": Annotated[
+            float | None,
+            typer.Option(
+                help="Of sets of nodes: how often a node that is missed counts in the loss beside "
+                "one too many; else 1.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
     },
     "is for hierarchies (`train hierarchy`), which `train {kind}` does not learn",
 )
@@ -80,6 +88,7 @@ class Hierarchy(Kind):
         "space": "space",
         "alpha": "alpha",
         "rho": "rho",
+        "missed_weight": "missed_weight",
         "missing": "missing",
     }
     readers = {
