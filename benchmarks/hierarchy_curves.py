@@ -36,7 +36,7 @@ SETS: dict[str, Any] = {
 }
 SIZES = (150, 500, 1500)
 SEEDS = (1, 2, 3)
-TOL, PASSES = 0.05, 60
+TOL, PASSES = 0.05, 30
 FLAT, NORMALISED, SHARED = "flat, 0-1", "NHSVM, rho 2", "shared norm"
 ROWS: dict[str, dict[str, Any]] = {
     FLAT: {"alpha": "flat", "cost": "zero_one"},
