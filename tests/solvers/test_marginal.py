@@ -32,12 +32,13 @@ from maxmargin.testing.laws import check_laws
 from maxmargin.testing.tiny import TinyData, fitting_costs, tiny_tables
 
 
-def closed_sets(lam=0.1, n=4):
+def closed_sets(lam=0.1, n=4, missed=1.0):
     """Return closed sets of a forest of two trees: `tiny_problem` has unions of paths."""
     rng = np.random.default_rng(0)
     shape = hierarchy_shape(5, child=[1, 2, 4], parent=[0, 0, 3])
     sets = [[0, 0, 0, 0, 0], [1, 0, 1, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 1, 0]]
-    data = node_sets_data(rng.normal(size=(n, 2)), np.array(sets), shape, space="closed")
+    X = rng.normal(size=(n, 2))
+    data = node_sets_data(X, np.array(sets), shape, space="closed", missed_weight=missed)
     cost = tiny_tables(TinyData(data, np.full(n, 5)), "hamming")
     return Problem(
         data, cost, MarginRescaling().compiled(), n, lam, search=Direct(1.0, 1.0), compile=False
@@ -85,6 +86,7 @@ def test_laws_are_those_of_all_outputs(structure, scale):
 @pytest.mark.parametrize("scale", [1.0, 1e3])
 def test_laws_of_closed_sets(scale):
     check_laws(closed_sets(), scale=scale)
+    check_laws(closed_sets(missed=2.5), scale=scale)
 
 
 def test_equal_scores_share_their_mass():

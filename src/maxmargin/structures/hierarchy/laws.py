@@ -131,8 +131,16 @@ def _add_prices(data, cost, i, scale, theta):
 
 @implements(parts_square, TreeSets)
 def _parts_square(data, i, mu, spare, theta):
-    """Return |x|^2, plus 1 with a bias, times the squares of the masses, each times alpha."""
+    """Return |x|^2, plus 1 with a bias, times the squares of the masses, each times alpha.
+
+    True nodes have `missed` times x in their columns.
+    """
     total = 0.0
     for n in range(data.n_nodes):
         total += data.alpha[n] * mu.nodes[0, n] * mu.nodes[0, n]
+    if data.missed != 1.0:
+        more = data.missed * data.missed - 1.0
+        for place in range(data.node_at[i], data.node_at[i + 1]):
+            n = data.nodes[place]
+            total += more * data.alpha[n] * mu.nodes[0, n] * mu.nodes[0, n]
     return total * (row_product(data.features, i, i) + data.has_bias)
