@@ -98,10 +98,13 @@ def test_a_kernel_that_returns_something_else_than_declared_is_refused():
 
 
 def test_rooms_of_graphs_are_connected_by_problems_alone():
-    _, room = workspace(tiny_problem("graph", compile=False).view.data)
-    assert not room.entries.any()  # nothing is compiled for a problem that runs as Python
-    connect(room)
-    assert room.entries.all()
+    """Each with what its cost needs."""
+    for cost in ("hamming", "zero_one"):
+        view = tiny_problem("graph", cost, compile=False).view
+        _, room = workspace(view.data)
+        assert not room.entries.any()  # nothing is compiled for a problem that runs as Python
+        connect(room, view.cost)
+        assert (room.entries != 0).tolist() == [True, True, cost == "zero_one"]
 
 
 @kernel

@@ -108,7 +108,7 @@ def defined_message(graph, factor, slot, incoming):
 def test_messages_and_values_are_those_of_the_definition(kind, mode, n_draws, rng):
     message, value = factor_message, factor_value
     if mode == "python":
-        message, value = message.py_func, value.py_func
+        message, value = switch.switch_message.py_func, switch.switch_value.py_func
     for _ in range(n_draws):
         sizes = draw_sizes(kind, rng)
         factor = make(kind, rng, sizes)

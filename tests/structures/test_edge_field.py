@@ -137,7 +137,7 @@ def test_random_hierarchies_are_solved(rng):
         data, _, _ = drawn(rng, shape, 1, consistent, paths=paths)
         cost = edge_field_cost(data, ("edge", "hamming")[trial % 4 // 2])
         theta, room = workspace(data)
-        connect(room)
+        connect(room, cost)
         w = rng.normal(size=int(n_weights(data)))
         potentials(data, 0, np.rint(w) if trial % 2 else w, 1.0, theta)
         cells = np.zeros(n_nodes + 1, dtype=np.int32)

@@ -99,7 +99,7 @@ def best_outputs(
         ]
         if mode != "python":
             for _, room, _ in rooms:
-                connect(room)
+                connect(room, free)
         given = data, free, judge
         run: Any = predict_examples
         if mode == "typed":

@@ -332,7 +332,7 @@ class Problem:
         while len(self._desks) <= number:
             theta, room = workspace(data)
             if self.is_compiled:
-                connect(room)
+                connect(room, self.view.cost)
             self._desks.append(
                 Desk(
                     theta,

@@ -67,8 +67,10 @@ def workspace(data):
 
 
 @generic_with_default
-def connect(room):
+def connect(room, cost):
     """Write the addresses of kernels to a room, before compiled code uses it. (Python only.)
+
+    Oracles will be asked for this cost; asked for another one, they are connected again.
 
     For structures whose oracles call kernels through addresses, see `maxmargin.core.sealed`.
     """

@@ -15,10 +15,14 @@ left out of both maxima.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from maxmargin.core.compile import kernel
+from maxmargin.core.sealed import sealed
 from maxmargin.inference.graph.factors.switch import factor_message
+from maxmargin.inference.graph.srmp import srmp_example
 
 
 @kernel
@@ -62,8 +66,10 @@ def node_rest(shape, unary, messages, v, out):
 
 
 @kernel
-def label_bounds(shape, unary, tables, messages, total, out, result):
+def label_bounds(shape, unary, tables, messages, out, result):
     """Fill result with bounds: no labelling with label x at node v scores above [unary_at[v] + x].
+
+    Returns what `message_bound` returns.
 
     All factors of v are held at x, the rest of the graph is bounded by the messages:
 
@@ -72,11 +78,10 @@ def label_bounds(shape, unary, tables, messages, total, out, result):
     Parameters
     ----------
     messages : of `srmp` for the same potentials
-    total : float
-        What `message_bound` returns for them.
     out : float64 array, scratch as long as the largest number of labels
     result : float64 array, laid out as `unary`
     """
+    total = message_bound(shape, unary, tables, messages, out)
     for v in range(shape.n_labels.shape[0]):
         first = shape.unary_at[v]
         n_own = shape.n_labels[v]
@@ -99,3 +104,14 @@ def label_bounds(shape, unary, tables, messages, total, out, result):
                 rest -= best
         for x in range(n_own):
             result[first + x] += rest
+    return total
+
+
+def _example() -> tuple[Any, ...]:
+    """Return arguments of `label_bounds`, of the types that all callers have."""
+    shape, unary, tables, messages, _, _, room, _ = srmp_example()
+    return shape, unary, tables, messages, room.out, unary.copy()
+
+
+#: It takes seconds to compile, so all callers share one code.
+LABEL_BOUNDS = sealed(label_bounds, 2, "float64", _example)

@@ -17,7 +17,7 @@ from scipy.special import entr
 from maxmargin.inference._checks import check_count, check_temperature
 from maxmargin.inference.graph.acyclic import acyclic_max_marginals, acyclic_room, find_acyclic
 from maxmargin.inference.graph.beliefs import loopy_beliefs, soft_bound
-from maxmargin.inference.graph.bound import label_bounds, message_bound
+from maxmargin.inference.graph.bound import label_bounds
 from maxmargin.inference.graph.counted import counted_graph, fitting_tree
 from maxmargin.inference.graph.dense import dense_graph, own_tables, table_sizes
 from maxmargin.inference.graph.exact import known_forest
@@ -319,8 +319,7 @@ def graph_max_marginals(
     messages, room = np.zeros(int(shape.message_at[-1])), srmp_room(shape)
     labels = np.zeros(graph.n_nodes, dtype=np.int32)
     srmp(shape, graph.unary, graph.tables, messages, limit, 0.0, room, labels)
-    total = message_bound(shape, graph.unary, graph.tables, messages, room.out)
-    label_bounds(shape, graph.unary, graph.tables, messages, total, room.out, result)
+    label_bounds(shape, graph.unary, graph.tables, messages, room.out, result)
     return LabelScores(_rows(shape, result, graph.n_nodes), "bound", False)
 
 

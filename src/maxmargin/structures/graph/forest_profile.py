@@ -29,7 +29,7 @@ from maxmargin.inference.graph.forest import (
     write_forest_level,
 )
 from maxmargin.inference.graph.forest import profile_room as kernel_room
-from maxmargin.inference.graph.score import labelling_score
+from maxmargin.inference.graph.score import dense_score
 from maxmargin.structures.graph.costs import write_truth
 from maxmargin.structures.graph.data import ForestGraphs
 from maxmargin.structures.graph.forest import best_other, forest_of
@@ -222,7 +222,7 @@ def _profile_up_to(data, cost, i, theta, room, own, limit, h, g):
         own.own,
         own.scores,
     )
-    truth = labelling_score(shape, theta.unary, theta.tables, graphs.labels[first : first + n])
+    truth = dense_score(shape, theta.unary, theta.tables, graphs.labels[first : first + n])
     for level in range(n_levels):
         h[level] = own.scores[level] - truth
         g[level] = unit * level

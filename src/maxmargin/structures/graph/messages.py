@@ -119,7 +119,7 @@ class CyclicRoom(NamedTuple):
     trial: Any
     branch: BranchRoom  # of which kept is flat
     kept: Any  # (rows * 2 * most slots * n_labels,)
-    entries: Any  # (2,) int64: addresses of kernels, see sealed.py
+    entries: Any  # (3,) int64: addresses of kernels, see sealed.py
 
 
 def cyclic_room(data: Any) -> CyclicRoom:
@@ -186,7 +186,7 @@ def cyclic_room(data: Any) -> CyclicRoom:
         ints(n_nodes),
         branch,
         np.zeros(2 * n_rows * n_messages),
-        np.zeros(2, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
     )
 
 

@@ -123,9 +123,9 @@ call_smoothed = SMOOTHED.call
 
 
 @implements(connect, RelaxedRoom)
-def _connect(room: RelaxedRoom) -> None:
+def _connect(room: RelaxedRoom, cost: Any) -> None:
     """Compile or load what the room is for, and write the addresses."""
-    connect(room.search)
+    connect(room.search, cost)
     write_addresses(room.entries, SMOOTHED)
 
 

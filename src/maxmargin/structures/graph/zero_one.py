@@ -16,7 +16,6 @@ import numpy as np
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import implements, margin_error, maximize, maximize_bounded
 from maxmargin.costs.tables import WholeCost
-from maxmargin.inference.graph.bound import label_bounds, message_bound
 from maxmargin.inference.graph.score import dense_score
 from maxmargin.structures.graph.costs import is_truth, write_truth
 from maxmargin.structures.graph.data import Effort, GeneralGraphs
@@ -28,7 +27,7 @@ from maxmargin.structures.graph.oracles import (
     STRIDE,
     wanted_effort,
 )
-from maxmargin.structures.graph.sealed import call_branch, call_srmp
+from maxmargin.structures.graph.sealed import call_bounds, call_branch, call_srmp
 from maxmargin.structures.graph.shapes import graph_of
 
 
@@ -53,8 +52,7 @@ def search_other(data, i, theta, room, truth, price, messages, effort, labels):
         return score, bound
     # The bounds of all labels take the place of augmented potentials, which are not needed here.
     bounds = room.augmented[: n * n_labels]
-    total = message_bound(shape, unary, theta.tables, messages, own.out)
-    label_bounds(shape, unary, theta.tables, messages, total, own.out, bounds)
+    call_bounds(room.entries, shape, unary, theta.tables, messages, own.out, bounds)
     for v in range(n):
         bounds[v * n_labels + graphs.labels[first + v]] = -np.inf
     spare = room.spare[: messages.shape[0]]  # for one set: those of the whole graph are kept

@@ -47,7 +47,7 @@ def _workspace(data):
 
 
 @implements(connect, PairwiseRoom)
-def _connect(room):
+def _connect(room, cost):
     """Compile or load roof duality with the local search, and write its address."""
     write_addresses(room.entries, BEST_BOUNDED)
 

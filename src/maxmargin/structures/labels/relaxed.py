@@ -79,7 +79,7 @@ def _workspace(data):
 
 
 @implements(connect, RelaxedRoom)
-def _connect(room):
+def _connect(room, cost):
     """Compile or load roof duality, and write its address."""
     write_addresses(room.entries, ROOF_DUAL)
 

@@ -1,10 +1,8 @@
 """The run-time switch between kinds of factors, made from their registry.
 
-`factor_message` and `factor_value` are kernels, so each is compiled once and then comes from the
-cache, whatever algorithm calls it. The text of a kernel is written here, one branch per module of
-the registry:
+The text of a kernel is written here, one branch per module of the registry:
 
-    def factor_value(shape, tables, factor, labels):
+    def switch_value(shape, tables, factor, labels):
         kind = shape.kinds[factor]
         if kind == 0:
             return table.value(shape, tables, factor, labels)
@@ -21,7 +19,9 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from maxmargin.core.compile import kernel
+import numpy as np
+
+from maxmargin.core.compile import jitable, kernel
 from maxmargin.inference.graph.factors import FACTORS  # defined by now: imported last
 
 #: The functions that the module of a kind has, and their arguments.
@@ -58,7 +58,7 @@ def kinds(factors: Iterable[type]) -> dict[int, ModuleType]:
 def switch_between(modules: dict[int, ModuleType], name: str) -> Callable[..., Any]:
     """Return a kernel that calls `name` of the module of the kind of a factor."""
     arguments = ", ".join(FUNCTIONS[name])
-    lines = [f"def factor_{name}({arguments}):", "    kind = shape.kinds[factor]"]
+    lines = [f"def switch_{name}({arguments}):", "    kind = shape.kinds[factor]"]
     names = {module.__name__.rpartition(".")[2]: module for module in modules.values()}
     for kind, module in modules.items():
         short = module.__name__.rpartition(".")[2]
@@ -71,11 +71,27 @@ def switch_between(modules: dict[int, ModuleType], name: str) -> Callable[..., A
     is_ours = all(module.__name__.startswith(f"{__package__}.") for module in modules.values())
     text = "\n".join(lines)
     exec(compile(text, __file__ if is_ours else "<switch>", "exec"), namespace)
-    function = namespace[f"factor_{name}"]
+    function = namespace[f"switch_{name}"]
     function.text = text  # for stamps
     return kernel(function)
 
 
 KINDS = kinds(FACTORS.values())
-factor_message = switch_between(KINDS, "message")
-factor_value = switch_between(KINDS, "value")
+switch_message = switch_between(KINDS, "message")
+switch_value = switch_between(KINDS, "value")
+
+
+# Numbers of factors and slots are int32 where they are read from a shape, int64 where they are
+# counted. The kernels are large, so they are compiled for one of the two types.
+@jitable
+def factor_message(
+    shape: Any, tables: Any, factor: int, slot: int, incoming: Any, out: Any
+) -> None:
+    """Fill out with the message of a factor to the node of a slot, see base.py."""
+    switch_message(shape, tables, np.int64(factor), np.int64(slot), incoming, out)
+
+
+@jitable
+def factor_value(shape: Any, tables: Any, factor: int, labels: Any) -> float:
+    """Return the value of a factor at a labelling of all nodes."""
+    return switch_value(shape, tables, np.int64(factor), labels)
