@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maxmargin.costs.attachment import LAS, UAS, ArcCost
 from maxmargin.costs.base import PRICED, Cost, check_priced, fitting_costs, tabulate
 from maxmargin.costs.edge_loss import EdgeLoss
 from maxmargin.costs.edge_tables import EdgeCost
@@ -46,6 +47,8 @@ COSTS: dict[str, type[Cost]] = {
     "ndcg_at_k": NDCGAtK,
     "auc": AUC,
     "precision_at_k": PrecisionAtK,
+    "uas": UAS,
+    "las": LAS,
 }
 
 #: Some surrogates have criteria of their own: by name, what they take in the place of a cost.
@@ -55,8 +58,11 @@ __all__ = [
     "AUC",
     "COSTS",
     "CRITERIA",
+    "LAS",
     "NDCG",
     "PRICED",
+    "UAS",
+    "ArcCost",
     "AveragePrecision",
     "ClassWeighted",
     "Cost",

@@ -27,6 +27,7 @@ PRICED: dict[str, tuple[str, tuple[str, ...]]] = {
     "switches": ("label sets", ("switches", "whole")),
     "places": ("rankings", ("places",)),
     "paths": ("places in a hierarchy", ("paths", "positions", "whole")),
+    "arcs": ("parses", ("arcs",)),
     "nodes": ("sets of nodes of a hierarchy", ("nodes", "switches", "whole")),
 }
 
@@ -51,6 +52,8 @@ class Cost:
                   its edges
     `switches`    labels, on or off      (n, 2): off and on in truth  `SwitchCost`, m x 2 prices, or
                                                                       `F1Cost`
+    `arcs`        words of a sentence,   (n,): counted words           `ArcCost`, a price per word
+                  each with its head
     `places`      samples of a query     (n, 2): irrelevant, relevant a rule of inference/ranking
     `whole`       none: positions and    as above                     `WholeCost`
                   switches alike

@@ -11,6 +11,7 @@ from maxmargin.solvers.listed.sdca import SDCA
 from maxmargin.solvers.marginal.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.marginal.frank_wolfe import FrankWolfe
 from maxmargin.solvers.marginal.partial_linearization import PartialLinearization
+from maxmargin.solvers.online.mira import MIRA
 from maxmargin.solvers.online.perceptron import Perceptron
 from maxmargin.solvers.online.sgd import SGD
 from maxmargin.solvers.result import Record, Result
@@ -27,9 +28,11 @@ SOLVERS: dict[str, type[Solver]] = {
     "exponentiated_gradient": ExponentiatedGradient,
     "sgd": SGD,
     "perceptron": Perceptron,
+    "mira": MIRA,
 }
 
 __all__ = [
+    "MIRA",
     "SDCA",
     "SGD",
     "SOLVERS",

@@ -61,6 +61,10 @@ from maxmargin.structures.labels.data import (
     TreeLabels,
 )
 from maxmargin.structures.labels.program import ProgramLabels, RelaxedProgramLabels
+from maxmargin.structures.parse import oracles as _parse_oracles  # noqa: F401
+from maxmargin.structures.parse import parts as _parse_parts  # noqa: F401
+from maxmargin.structures.parse import profile as _parse_profile  # noqa: F401
+from maxmargin.structures.parse.data import ParseData, parse_data
 from maxmargin.structures.ranking import oracles as _ranking_oracles  # noqa: F401
 from maxmargin.structures.ranking.data import RankingData, ranking_data
 from maxmargin.structures.user.compiled import CompiledStructure
@@ -90,6 +94,7 @@ STRUCTURES: dict[str, type] = {
     "multilabel_program": ProgramLabels,
     "multilabel_relaxed_program": RelaxedProgramLabels,
     "ranking": RankingData,
+    "parse": ParseData,
     "user": UserData,
 }
 
@@ -107,6 +112,7 @@ __all__ = [
     "MulticlassData",
     "OwnCost",
     "PairwiseLabels",
+    "ParseData",
     "PathFields",
     "PathSetsByProgram",
     "ProgramLabels",
@@ -131,6 +137,7 @@ __all__ = [
     "multiclass_data",
     "node_indicators",
     "node_sets_data",
+    "parse_data",
     "paths_data",
     "ranking_data",
     "relaxed_data",

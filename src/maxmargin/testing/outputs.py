@@ -19,6 +19,7 @@ from maxmargin.structures import (
     ListedLabels,
     MulticlassData,
     PairwiseLabels,
+    ParseData,
     PathFields,
     PathSetsByProgram,
     ProgramLabels,
@@ -38,7 +39,7 @@ from maxmargin.structures.hierarchy.program import write_point as write_node_poi
 from maxmargin.structures.hierarchy.sets import write_difference
 from maxmargin.structures.labels.relaxed import write_point
 from maxmargin.structures.user.boxes import Box
-from maxmargin.testing.enumerate import labellings, node_sets
+from maxmargin.testing.enumerate import labellings, node_sets, trees
 
 #: Where the outputs come from: example number -> outputs, or one sequence of outputs per example.
 OutputSource = Callable[[int], Sequence[Any]] | Sequence[Sequence[Any]]
@@ -133,6 +134,16 @@ def _of_ranking(data: RankingData, i: int) -> np.ndarray:
     return np.array(sorted(rows), dtype=np.int32).reshape(-1, size)
 
 
+def _of_parses(data: ParseData, i: int) -> np.ndarray:
+    n = int(data.offsets[i + 1] - data.offsets[i])
+    heads = trees(n, bool(data.is_projective), not data.many)
+    if data.n_relations == 1:
+        return heads
+    codes = labellings(n, data.n_relations)
+    both = [np.repeat(heads, len(codes), axis=0), np.tile(codes, (len(heads), 1))]
+    return np.concatenate(both, axis=1)
+
+
 def _of_user(data: UserData, i: int) -> np.ndarray:
     lister = getattr(data.structure, "outputs", None)
     if not callable(lister):
@@ -183,6 +194,7 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     ProgramLabels: _of_labels,
     RelaxedProgramLabels: _of_relaxed_labels,
     RankingData: _of_ranking,
+    ParseData: _of_parses,
     UserData: _of_user,
 }
 

@@ -30,13 +30,14 @@ from maxmargin.structures import (
     labels_data,
     multiclass_data,
     node_sets_data,
+    parse_data,
     paths_data,
     ranking_data,
     relaxed_data,
     stacked_graphs,
 )
 from maxmargin.surrogates import SURROGATES
-from maxmargin.testing.enumerate import node_sets
+from maxmargin.testing.enumerate import node_sets, trees
 from maxmargin.training.settings import resolve_search
 from maxmargin.training.task import Task
 
@@ -191,6 +192,17 @@ def _tiny_ranking(kind: str, rng: np.random.Generator) -> TinyData:
     return TinyData(ranking_data(X, [0, 4, 7, 7], sizes, [2, 1, 1, 3]), sizes)
 
 
+def _tiny_parses(kind: str, rng: np.random.Generator) -> TinyData:
+    """Return projective trees over one, two and three words with two relations; one not counted."""
+    sizes = np.array([1, 3, 2])
+    X = _features(int(((sizes + 1) ** 2).sum()), kind, rng)
+    heads = np.concatenate([rng.choice(trees(int(n))) for n in sizes])
+    relations, counts = rng.integers(2, size=6), np.array([1, 1, 1, 0, 1, 1])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    data = parse_data(X, offsets, heads, relations, n_relations=2, counts=counts)
+    return TinyData(data, np.array([1, 2, 2]))
+
+
 def _tiny_user(kind: str, rng: np.random.Generator) -> TinyData:
     X = _features(6, "dense", rng)
     data = UserData(Agreement(N_LABELS, 2), X, rng.permutation(np.arange(6) % N_LABELS).tolist())
@@ -221,6 +233,7 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "multilabel_program": _tiny_labels("program", [(0, 1), (0, 2), (1, 2)]),
     "multilabel_relaxed_program": _tiny_labels("relaxed_program", [(0, 1), (1, 2)]),
     "ranking": _tiny_ranking,
+    "parse": _tiny_parses,
     "user": _tiny_user,
 }
 
@@ -268,7 +281,7 @@ def tiny_tables(tiny: TinyData, cost: str) -> Any:
     if isinstance(tiny.data, UserData):
         return OwnCost()
     parts = true_parts(tiny.data)
-    n_names = int(parts.lengths[0]) if parts.kind == "nodes" else N_LABELS
+    n_names = {"nodes": int(parts.lengths[0]), "arcs": 2}.get(parts.kind, N_LABELS)
     return tabulate(tiny_cost(cost), tiny.data, np.arange(n_names))
 
 

@@ -58,7 +58,8 @@ class TrueParts(NamedTuple):
     """What costs look at in true outputs: parts, each in one of several states.
 
     ``kind`` says what the parts are: "positions" (of a sequence, each with one label; a class is
-    one position), "vertices" (of a graph, each with one label), "switches" (labels of a set, off 0
+    one position), "vertices" (of a graph, each with one label), "arcs" (words of a sentence, whose
+    state is head * n_relations + relation), "switches" (labels of a set, off 0
     or on 1), "places" (samples of a ranking, irrelevant 0 or relevant 1), "paths" (one label of a
     hierarchy, as one position) or "nodes" (of a hierarchy, off 0 or on 1).
     """
@@ -76,7 +77,7 @@ class TrueParts(NamedTuple):
         For switches, places and nodes an array of shape (n, 2): how many are in state 0 and in
         state 1.
         """
-        if self.kind in ("positions", "vertices", "paths"):
+        if self.kind in ("positions", "vertices", "paths", "arcs"):
             return _sums(self.lengths, self.states >= 0)
         return np.stack([_sums(self.lengths, self.states == state) for state in (0, 1)], axis=1)
 

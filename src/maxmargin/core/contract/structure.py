@@ -176,6 +176,17 @@ def difference_potentials(data, i, outputs, at, spare, theta):
     clear_difference(data, i, outputs, at, spare)
 
 
+@generic_with_default
+def difference_square(data, i, outputs, at, spare, theta):
+    """Return |Psi_i(y)|^2, in the Euclidean norm. Overwrites theta.
+
+    ``spare`` is that of `difference_potentials`, which the default calls: to score all parts where
+    those of y and y_i would do is slow if there are many.
+    """
+    difference_potentials(data, i, outputs, at, spare, theta)
+    return -margin_error(data, i, theta, outputs, at)
+
+
 #: The largest number of weights with which the default `clear_difference`, called for every plane,
 #: is accepted: it clears all weights.
 MOST_CLEARED = 1 << 20

@@ -18,6 +18,7 @@ from maxmargin.core.contract import (
     clear_difference,
     constrained,
     difference_potentials,
+    difference_square,
     few_scores,
     find,
     gather,
@@ -88,6 +89,8 @@ _margin_error_entry = ENTRIES[margin_error].call
 _add_difference_entry = ENTRIES[add_difference].call
 _difference_potentials_entry = ENTRIES[difference_potentials].call
 _DIFFERENCE_POTENTIALS = ENTRIES[difference_potentials].place
+_difference_square_entry = ENTRIES[difference_square].call
+_DIFFERENCE_SQUARE = ENTRIES[difference_square].place
 _clear_entry, _CLEAR = ENTRIES[clear_difference].call, ENTRIES[clear_difference].place
 _output_length_entry, _OUTPUT_LENGTH = ENTRIES[output_length].call, ENTRIES[output_length].place
 _parts_entry, _add_parts_entry = ENTRIES[parts].call, ENTRIES[add_parts].call
@@ -156,6 +159,16 @@ def _difference_potentials(data, i, outputs, at, spare, theta):
         clear_difference(data, i, outputs, at, spare)
         return
     _difference_potentials_entry(
+        data.table, data.cell, (data.address, i, outputs, at, spare, theta.address)
+    )
+
+
+@implements(difference_square, AnyData)
+def _difference_square(data, i, outputs, at, spare, theta):
+    if word_at(data.table, _DIFFERENCE_SQUARE) == 0:  # the default
+        difference_potentials(data, i, outputs, at, spare, theta)
+        return -margin_error(data, i, theta, outputs, at)
+    return _difference_square_entry(
         data.table, data.cell, (data.address, i, outputs, at, spare, theta.address)
     )
 

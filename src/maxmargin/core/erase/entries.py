@@ -230,6 +230,7 @@ _DECLARED: dict[Any, tuple[Any, tuple[str, ...]]] = {
     contract.margin_error: (types.float64, ()),
     contract.add_difference: (types.none, ("w",)),
     contract.difference_potentials: (types.none, ("spare",)),
+    contract.difference_square: (types.float64, ("spare",)),
     contract.clear_difference: (types.none, ("w",)),
     contract.output_length: (types.int64, ()),
     contract.parts: (types.none, ()),

@@ -18,6 +18,7 @@ from maxmargin.core.contract import (
     capabilities,
     clear_difference,
     difference_potentials,
+    difference_square,
     few_scores,
     find,
     gather,
@@ -67,6 +68,7 @@ _INSTEAD: dict[Callable, tuple[Callable, ...]] = {
     maximize_bounded: (maximize, margin_error, shift, output_cost),
     profile_up_to: (profile,),
     difference_potentials: (add_difference, potentials, clear_difference),
+    difference_square: (difference_potentials, margin_error),
 }
 
 
@@ -83,6 +85,7 @@ _SEEING = frozenset(
         potentials,
         add_difference,
         difference_potentials,
+        difference_square,
         clear_difference,
         add_parts,
         few_scores,

@@ -1,0 +1,1 @@
+"""Parses: every word has a head, and the arcs form a tree."""
