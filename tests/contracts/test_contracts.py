@@ -113,8 +113,12 @@ def test_what_fits_meets_the_contract(case):
     # Of the many kinds of label sets and graphs, and of costs of rankings, one solver with one cost
     # is compiled: every solver with every cost would take longer than all other tests. Uncompiled
     # it is the same source.
-    is_one_of_many = case.structure.startswith(("multilabel", "ranking", "graph", "hierarchy"))
-    compile = not is_one_of_many or (case.cost in ("hamming", "ap") and case.solver == "bcfw")
+    is_one_of_many = case.structure.startswith(
+        ("multilabel", "ranking", "graph", "hierarchy", "parse")
+    )
+    compile = not is_one_of_many or (
+        case.cost in ("hamming", "ap", "uas") and case.solver == "bcfw"
+    )
     problem = case.problem(compile=compile)
     assert problem.calls_python == (not (compile and isinstance(problem.view.data, tuple)))
     is_exact = "convex" in SOLVERS[case.solver].needs
@@ -144,7 +148,7 @@ def test_surrogates_meet_the_contract_compiled(structure, surrogate, solver):
         for case in fitting_cases(*SURROGATES)
         # Costs are varied with one surrogate, surrogates with one cost; and as in `is_paired`, all
         # three of structure, surrogate and solver are varied on the first structures only.
-        if (case.surrogate == "slack" or case.cost in ("hamming", "ap", "own"))
+        if (case.surrogate == "slack" or case.cost in ("hamming", "ap", "own", "uas"))
         and (case.solver == "bcfw" or case.surrogate == "slack" or case.structure in PLAIN)
         and (SOLVERS[case.solver].reach <= 1e-6 or case.structure in ("multiclass", "chain"))
     ],

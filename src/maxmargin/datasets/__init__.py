@@ -39,6 +39,7 @@ from maxmargin.datasets.local_hierarchies import (
     load_imclef07,
     load_newsgroups,
 )
+from maxmargin.datasets.local_parses import TREEBANKS, load_treebank
 from maxmargin.datasets.local_rankings import load_lgbm_rank, load_mslr
 from maxmargin.datasets.rankings import make_rankings
 from maxmargin.datasets.snakes import make_snakes, snake_graph
@@ -53,6 +54,7 @@ __all__ = [
     "KEEL_SETS",
     "MRF_INSTANCES",
     "MULAN_SETS",
+    "TREEBANKS",
     "Dataset",
     "MrfInstance",
     "SuperpixelGraph",
@@ -76,6 +78,7 @@ __all__ = [
     "load_ng20",
     "load_ocr",
     "load_snakes",
+    "load_treebank",
     "load_wnut17",
     "load_yeast",
     "make_balanced_tree",

@@ -9,6 +9,7 @@ from maxmargin.estimators.graph.svm import GraphSVM, TreeSVM
 from maxmargin.estimators.hierarchy.svm import HierarchySVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.multilabel.svm import MultilabelSVM
+from maxmargin.estimators.parser.svm import ParserSVM
 from maxmargin.estimators.ranking.svm import RankingSVM
 from maxmargin.estimators.structured import StructuredSVM, register_structure
 from maxmargin.estimators.topk import TopK
@@ -30,6 +31,7 @@ __all__ = [
     "HierarchySVM",
     "MulticlassSVM",
     "MultilabelSVM",
+    "ParserSVM",
     "PathResult",
     "RankingSVM",
     "StructuredSVM",

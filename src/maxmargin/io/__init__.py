@@ -1,4 +1,4 @@
-"""Files in and out: CoNLL columns and templates, svmlight, npz, ARFF, models on graphs; schemes."""
+"""Files in and out: CoNLL columns, templates, CoNLL-U, svmlight, npz, ARFF, graphs; schemes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from maxmargin.io.arff import ArffData, read_arff
 from maxmargin.io.arff_write import write_arff
 from maxmargin.io.clus import ClusData, read_clus
 from maxmargin.io.conll import ConllData, conll_width, read_conll, write_conll
+from maxmargin.io.conllu import (
+    Sentence,
+    format_conllu,
+    parse_conllu,
+    read_conllu,
+    write_conllu,
+)
 from maxmargin.io.edge_lists import read_edges, write_edges
 from maxmargin.io.graphs import (
     GRAPH_EXTENSIONS,
@@ -68,6 +75,7 @@ __all__ = [
     "GradedRows",
     "GraphFile",
     "SchemeMatch",
+    "Sentence",
     "Span",
     "Violation",
     "atomic_write",
@@ -79,13 +87,16 @@ __all__ = [
     "detect_scheme",
     "file_format",
     "find_violations",
+    "format_conllu",
     "graph_format",
     "graph_from_networkx",
     "graph_to_networkx",
+    "parse_conllu",
     "read_arff",
     "read_cfn",
     "read_clus",
     "read_conll",
+    "read_conllu",
     "read_dimacs",
     "read_edges",
     "read_evidence",
@@ -106,6 +117,7 @@ __all__ = [
     "with_evidence",
     "write_arff",
     "write_conll",
+    "write_conllu",
     "write_edges",
     "write_graph_npz",
     "write_graphs",

@@ -18,6 +18,7 @@ EXTENSIONS: dict[str, str] = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".npz": "npz",
+    ".conllu": "conllu",
     ".arff": "arff",
 }
 """Formats by extension; text formats may have ``.gz`` after it."""

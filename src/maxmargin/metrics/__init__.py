@@ -1,4 +1,4 @@
-"""Scores for sequences, label sets, rankings, graphs and hierarchies, in modules of these names.
+"""Scores for sequences, label sets, rankings, graphs, hierarchies and parses, in such modules.
 
 Scorers (`scorers`) are imported at their first use, because they need all metrics of scikit-learn.
 """
@@ -26,6 +26,7 @@ from maxmargin.metrics.label_sets import (
     micro_f1,
     subset_accuracy,
 )
+from maxmargin.metrics.parses import las, parse_scores, uas
 from maxmargin.metrics.rankings import (
     RankingReport,
     auc,
@@ -72,12 +73,14 @@ __all__ = [
     "hierarchical_precision",
     "hierarchical_recall",
     "label_set_report",
+    "las",
     "macro_f1",
     "mean_recall",
     "micro_f1",
     "ndcg",
     "node_accuracy",
     "node_macro_f1",
+    "parse_scores",
     "precision_at_k",
     "ranking_report",
     "sequence_accuracy",
@@ -86,6 +89,7 @@ __all__ = [
     "token_accuracy",
     "token_accuracy_scorer",
     "tree_distance",
+    "uas",
 ]
 
 

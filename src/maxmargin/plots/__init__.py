@@ -17,6 +17,7 @@ are safe in servers and threads. Save a picture with ``ax.figure.savefig("name.p
 | `hierarchy_weights` | the norm of each node's weights, drawn into the hierarchy |
 | `hierarchy_confusion` | which label was taken for which, in the order of the hierarchy |
 | `hierarchy_example` | one example's path, true and predicted |
+| `parse_tree` | a dependency tree as arcs over words, wrong arcs marked |
 | `demo_figure` | one page with convergence, transitions and weights |
 """
 
@@ -31,6 +32,7 @@ from maxmargin.plots._hierarchy import (
     hierarchy_weights,
 )
 from maxmargin.plots._label_plane import label_plane, label_plane_steps
+from maxmargin.plots._parses import parse_tree
 from maxmargin.plots._transitions import transitions
 from maxmargin.plots._weights import weights
 
@@ -45,6 +47,7 @@ __all__ = [
     "label_plane",
     "label_plane_steps",
     "labelled_graph",
+    "parse_tree",
     "transitions",
     "weights",
 ]

@@ -9,6 +9,7 @@ from maxmargin.cli.formats.arff import ArffReader
 from maxmargin.cli.formats.base import Batch, Reader
 from maxmargin.cli.formats.clus import ClusReader
 from maxmargin.cli.formats.conll import ConllReader
+from maxmargin.cli.formats.conllu import ConlluReader
 from maxmargin.cli.formats.npz import NpzReader
 from maxmargin.cli.formats.svmlight import SvmlightReader
 
@@ -18,6 +19,7 @@ __all__ = [
     "Batch",
     "ClusReader",
     "ConllReader",
+    "ConlluReader",
     "NpzReader",
     "Reader",
     "SvmlightReader",
@@ -27,7 +29,7 @@ __all__ = [
 #: A new format is a line here.
 READERS: dict[str, type[Reader]] = {
     reader.format: reader
-    for reader in (ConllReader, SvmlightReader, NpzReader, ArffReader, ClusReader)
+    for reader in (ConllReader, ConlluReader, SvmlightReader, NpzReader, ArffReader, ClusReader)
 }
 
 

@@ -111,7 +111,7 @@ class Reader(ABC):
             lines = [",".join(map(str, labels)) for labels in predictions]
         else:
             lines = [str(label) for label in predictions]
-        _write_text(target, "".join(line + "\n" for line in lines))
+        write_text(target, "".join(line + "\n" for line in lines))
 
     def state(self) -> dict[str, Any]:
         """Return the reader as a model file holds it."""
@@ -122,7 +122,8 @@ class Reader(ABC):
         return {"read from": self.format}
 
 
-def _write_text(target: Path | IO[str], text: str) -> None:
+def write_text(target: Path | IO[str], text: str) -> None:
+    """Write text to a file, which it replaces, or to an open one."""
     from maxmargin.io import atomic_write
 
     if isinstance(target, os.PathLike):

@@ -12,6 +12,7 @@ from maxmargin.cli.kinds.graph import Graph
 from maxmargin.cli.kinds.hierarchy import Hierarchy
 from maxmargin.cli.kinds.multiclass import Multiclass
 from maxmargin.cli.kinds.multilabel import Multilabel
+from maxmargin.cli.kinds.parser import Parser
 from maxmargin.cli.kinds.ranking import Ranking
 from maxmargin.cli.options import OwnOptions
 
@@ -33,6 +34,7 @@ KINDS: dict[str, Kind] = {
     "hierarchy": Hierarchy(),
     "multiclass": Multiclass(),
     "multilabel": Multilabel(),
+    "parser": Parser(),
     "ranking": Ranking(),
 }
 

@@ -178,7 +178,7 @@ def difference_potentials(data, i, outputs, at, spare, theta):
 
 @generic_with_default
 def difference_square(data, i, outputs, at, spare, theta):
-    """Return |Psi_i(y)|^2, in the Euclidean norm. Overwrites theta.
+    """Return |Psi_i(y)|^2, by which h falls if w moves by `add_difference` of y. Overwrites theta.
 
     ``spare`` is that of `difference_potentials`, which the default calls: to score all parts where
     those of y and y_i would do is slow if there are many.

@@ -19,13 +19,12 @@ from maxmargin.solvers.online.perceptron import PerceptronState
 class MIRA(Solver):
     """The least change of w that would remove the loss of an example, but no longer than C.
 
-    At example i with the most violating output y, its loss psi > 0 and the slope d = dpsi/dh,
+    At example i with the most violating output y, of loss h + g > 0,
 
-        w += tau s_i d Psi_i(y),    tau = min(C, psi / (d^2 |Psi_i(y)|^2)),
+        w += tau s_i Psi_i(y),    tau = min(C, (h + g) / |Psi_i(y)|^2),
 
-    which for margin rescaling is PA-I of Crammer et al. (2006) and 1-best MIRA of McDonald et al.
-    (2005) with the cost as the margin. For any surrogate. It does not look at lam, and minimises
-    nothing: there is no certificate.
+    which is PA-I of Crammer et al. (2006), and MIRA of McDonald et al. (2005) with one output and
+    the cost as the margin. It does not look at lam, and minimises nothing: there is no certificate.
 
     Parameters
     ----------
@@ -46,7 +45,8 @@ class MIRA(Solver):
 
     name: ClassVar[str] = "mira"
     state_class: ClassVar[type[State]] = PerceptronState
-    needs: ClassVar[frozenset[str]] = frozenset({"euclidean"})
+    # The step is that of margin rescaling.
+    needs: ClassVar[frozenset[str]] = frozenset({"linear", "unit_slope"})
     minimizes: ClassVar[bool] = False
     is_online: ClassVar[bool] = True
 
@@ -90,15 +90,13 @@ def mira_pass(
     for visit in range(first, last):
         i = order[visit]
         potentials(problem.data, i, w, 1.0, desk.theta)
-        value, slope, _, _ = find(problem.search, problem, i, desk, desk.y, 0)
+        value, _, _, _ = find(problem.search, problem, i, desk, desk.y, 0)
         if value > 0.0 and problem.weight[i] > 0.0:
             losses += problem.weight[i] * value
-            square = slope * slope * difference_square(
-                problem.data, i, desk.y, 0, desk.spare, desk.theta
-            )  # fmt: skip
+            square = difference_square(problem.data, i, desk.y, 0, desk.spare, desk.theta)
             # Outputs with the same features cannot be told apart, whatever w is.
             if square > 0.0:
-                step = problem.weight[i] * slope * min(C, value / square)
+                step = problem.weight[i] * min(C, value / square)
                 add_difference(problem.data, i, desk.y, 0, step, w)
                 if lag.shape[0] > 0:
                     add_difference(problem.data, i, desk.y, 0, step * clock[0], lag)

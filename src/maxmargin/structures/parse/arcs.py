@@ -4,6 +4,8 @@ There are two sorts: templates over tokens, hashed, which are computed anew at e
 (templates.py), and rows of a matrix, one per arc, that users give (`ArcRows`).
 """
 
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple

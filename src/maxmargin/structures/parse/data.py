@@ -1,12 +1,14 @@
 """Parses: every word of a sentence has a head, another word or the root, and arcs form a tree.
 
 The score of a tree is the sum of the scores of its arcs, with relations of arcs and their
-relations, and of neighbouring children of one head if siblings have weights. An output is one cell
-per word, its head (0 is the root), followed by one cell per word for its relation, if there are any.
+relations, and of neighbouring children of one head if siblings have weights. An output is one
+cell per word, its head (0 is the root), followed by one cell per word for its relation, if there
+are any.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,7 +114,7 @@ def parse_data(
         (relations >= 0).all() and (relations < n_relations).all()
     ):
         raise ValueError(f"relations must be {n_words} numbers in 0..{n_relations - 1}.")
-    for i, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for i, (a, b) in enumerate(pairwise(offsets)):
         fault = tree_fault(heads[a:b], projective, one_root)
         if fault:
             raise ValueError(f"The true tree of sentence {i} is no output: {fault}.")
@@ -137,11 +139,7 @@ def parse_data(
     counted = np.ones(n_words, dtype=np.int8) if counts is None else counts
     cells = heads
     if n_relations > 1:
-        pieces = [
-            part[a:b]
-            for a, b in zip(offsets[:-1], offsets[1:], strict=True)
-            for part in (heads, relations)
-        ]
+        pieces = [part[a:b] for a, b in pairwise(offsets) for part in (heads, relations)]
         cells = np.concatenate(pieces) if pieces else heads
     return ParseData(
         features, offsets, frozen(cells, np.int32), frozen(counted, np.int8), int(n_relations),

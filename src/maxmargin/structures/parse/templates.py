@@ -11,6 +11,8 @@ a set, each a feature with the tags of both ends.
 Relations have rows of their own behind these cells: a row has one weight per relation.
 """
 
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -38,16 +40,16 @@ _LEFT, _RIGHT = 0x13198A2E, 0x03707344
 
 
 class TokenTemplates(NamedTuple):
-    """Tokens as templates read them. Row first + i of the keys is the root of sentence i, before
-    which there are ``first`` words, and the rows after it are its words.
+    """Tokens as templates read them: keys of the roots and the words of all sentences.
 
-    The last column of ``heads`` and ``words`` is for tags between. Of the templates the first
-    ``n_word`` are of the word alone, the next ``n_head`` of the head alone.
+    Row first + i is the root of sentence i, before which there are ``first`` words; its words
+    follow. The last column of ``heads`` and ``words`` is for tags between. Of the templates the
+    first ``n_word`` are of the word alone, the next ``n_head`` of the head alone.
     """
 
     heads: Any  # (n_words + n_examples, n_templates + 1) int32, >= 0
     words: Any  # the same
-    siblings: Any  # (n_words + n_examples or 0, 3, n_sibling_templates) int32: head, sibling, word
+    siblings: Any  # (rows or 0, 3, n_sibling_templates) int32: as a head, a sibling, a word
     tags: Any  # (n_words + n_examples,) int32: small numbers of coarse tags, for sets of them
     tag_keys: Any  # (n_tags,) int32
     n_word: int
@@ -113,12 +115,17 @@ def _fill_arcs(features, i, first, n, scale, w, arcs):
 
 
 @inlined
-def _relation_row(features, base, h, m, q):
-    """Return where the weights of relations begin for one template of an arc."""
+def relation_row(features, base, h, m, q):
+    """Return the row of weights of relations of one template of an arc."""
     key = np.int64(features.heads[base + h, q]) + features.words[base + m, q]
     key += _RIGHT if h < m else _LEFT
-    row = ((key * RELATION_FACTOR) >> 22) & features.relation_mask
-    return features.mask + 1 + row * features.n_relations
+    return ((key * RELATION_FACTOR) >> 22) & features.relation_mask
+
+
+@inlined
+def _relation_row(features, base, h, m, q):
+    """Return where this row begins in w."""
+    return features.mask + 1 + relation_row(features, base, h, m, q) * features.n_relations
 
 
 @inlined

@@ -1,0 +1,143 @@
+"""Parses as a structure: templates, siblings, any trees, against the list of all trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maxmargin.core.contract import (
+    add_difference,
+    clear_difference,
+    difference_potentials,
+    difference_square,
+    margin_error,
+    n_weights,
+    workspace,
+)
+from maxmargin.costs import LAS, UAS, tabulate
+from maxmargin.inputs.tokens import coarse_tags, read_tokens, token_templates
+from maxmargin.solvers import BlockFrankWolfe, run
+from maxmargin.structures import parse_data
+from maxmargin.structures.parse.data import tree_fault
+from maxmargin.surrogates import SURROGATES
+from maxmargin.testing import check_oracles, check_structure
+from maxmargin.testing.enumerate import trees
+from maxmargin.testing.outputs import all_outputs
+from maxmargin.training.task import Task
+
+SIZES = [1, 4, 3]
+
+
+def sentences(rng):
+    tags = ["DET", "NOUN", "VERB", "PUNCT"]
+    return [
+        [{"form": f"w{rng.integers(3)}", "upos": tags[rng.integers(4)]} for _ in range(n)]
+        for n in SIZES
+    ]
+
+
+def hashed(rng, *, n_relations=1, siblings=False, projective=True, one_root=True):
+    """Sentences of tokens with random trees; so few cells that many features share one."""
+    tokens = read_tokens(sentences(rng))
+    features = token_templates(tokens, coarse_tags(tokens.coarse), 128, 16, n_relations, siblings)
+    heads = np.concatenate([rng.choice(trees(n, projective, one_root)) for n in SIZES])
+    relations = rng.integers(n_relations, size=len(heads))
+    counts = rng.random(len(heads)) < 0.8
+    return parse_data(
+        features, tokens.offsets, heads, relations, n_relations=n_relations, counts=counts,
+        projective=projective, one_root=one_root, siblings=siblings,
+    )  # fmt: skip
+
+
+SHAPES = [
+    {},
+    {"siblings": True},
+    {"projective": False},
+    {"projective": False, "one_root": False},
+    {"siblings": True, "one_root": False},
+    {"n_relations": 2},
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_templates_meet_the_contract(shape):
+    rng = np.random.default_rng(0)
+    data = hashed(rng, **shape)
+    cost = tabulate(
+        LAS() if data.n_relations > 1 else UAS("mean"), data, np.arange(data.n_relations)
+    )
+    check_structure(data, cost=cost, compile=False)
+    check_oracles(data, cost)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_differences_are_cleared_and_measured(shape):
+    rng = np.random.default_rng(1)
+    data = hashed(rng, **shape)
+    spare, theta = np.zeros(n_weights(data)), workspace(data)[0]
+    for i in range(len(SIZES)):
+        for y in all_outputs(data, i)[:20]:
+            difference = np.zeros(n_weights(data))
+            add_difference(data, i, y, 0, 1.0, difference)
+            square = difference_square(data, i, y, 0, spare, theta)
+            assert square == pytest.approx(difference @ difference, abs=1e-12)
+            difference_potentials(data, i, y, 0, spare, theta)
+            assert -margin_error(data, i, theta, y, 0) == pytest.approx(square, abs=1e-12)
+            assert not spare.any()
+            clear_difference(data, i, y, 0, difference)
+            assert not difference.any()
+
+
+@pytest.mark.parametrize("shape", [{}, {"projective": False}, {"siblings": True}], ids=str)
+@pytest.mark.parametrize("surrogate", ["slack", "prob"])
+def test_surrogates_are_certified_by_every_search(shape, surrogate):
+    """The hull with lists of the k best, and the profile where there is one, agree."""
+    data = hashed(np.random.default_rng(2), **shape)
+    task = Task(data, tabulate(UAS(), data, ["any"]), len(SIZES), np.ones(len(SIZES)))
+    bounds = []
+    for search in ("hull", "profile"):
+        if search == "profile" and shape:
+            continue
+        from maxmargin.search import SEARCHES
+
+        problem = task.problem(
+            SURROGATES[surrogate](), 0.1, search=SEARCHES[search](), compile=False
+        )
+        result, _ = run(
+            problem, BlockFrankWolfe(), rng=np.random.default_rng(0), tol=1e-4, max_iter=300
+        )
+        assert result.status == "converged"
+        bounds.append((result.dual, result.primal))
+    assert max(low for low, _ in bounds) <= min(high for _, high in bounds) + 1e-12
+
+
+def test_tree_faults():
+    assert tree_fault([2, 0, 2]) == ""
+    assert "no word" in tree_fault([2, 4, 0])
+    assert "below itself" in tree_fault([2, 1, 0])
+    assert "2 words hang on the root" in tree_fault([0, 0])
+    assert tree_fault([0, 0], one_root=False) == ""
+    assert "cross" in tree_fault([3, 0, 2, 1])
+    for n in range(1, 5):  # against the list of all trees
+        listed = {tree.tobytes() for tree in trees(n)}
+        every = np.indices((n + 1,) * n).reshape(n, -1).T.astype(np.int32)
+        for heads in every:
+            assert (tree_fault(heads) == "") == (np.ascontiguousarray(heads).tobytes() in listed)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"heads": [2, 1]}, "sentence 0 is no output: word 1 is below itself"),
+        ({"heads": [0, 0]}, "2 words hang on the root"),
+        ({"heads": [0]}, "There must be 2 heads"),
+        ({"offsets": [0, 0, 2]}, "at least one word"),
+        ({"features": np.zeros((4, 1))}, "features has 4 rows; expected 9"),
+        ({"relations": [0, 5]}, "relations must be 2 numbers"),
+        ({"siblings": True}, "siblings are for templates"),
+    ],
+)
+def test_data_that_cannot_be(change, message):
+    given = {"features": np.zeros((9, 1)), "offsets": [0, 2], "heads": [0, 1], **change}
+    with pytest.raises(ValueError, match=message):
+        parse_data(**given)
