@@ -79,7 +79,7 @@ def parse_tree(
         name_colour = _RIGHT if is_right and (is_named or relation is None) else _WRONG
         if relation is not None:
             place = center[m] if head == 0 else (center[head - 1] + center[m]) / 2
-            at = (top - 0.05) if head == 0 else height
+            at = top + 0.02 if head == 0 else height
             ax.text(place, at, str(relation), ha="center", va="bottom", fontsize=7.5,
                     color=name_colour)  # fmt: skip
         if not is_right:
@@ -138,8 +138,8 @@ def _draw_arc(
         )  # fmt: skip
         ax.add_patch(patch)
         return
-    side = 0.07 if head - 1 > m else -0.07
-    x0, x1 = center[head - 1] - side, center[m] + side
+    # Arcs leave a word at its sides and arrive in its middle, so that no two lie on one another.
+    x0, x1 = center[head - 1] + (-0.13 if head - 1 > m else 0.13), center[m]
     ax.plot([x0, x0, x1, x1], [start, height, height, start + (0.08 if height > 0 else -0.08)],
             color=colour, linestyle=line, linewidth=1.1, solid_joinstyle="round")  # fmt: skip
     tip = FancyArrowPatch(
