@@ -222,6 +222,6 @@ def test_costs_are_refused_by_name_with_what_fits(name, kind):
 
 
 def test_an_unknown_kind_of_parts_is_named():
-    kinds = "positions, vertices, switches, places, paths, nodes"
+    kinds = "positions, vertices, switches, places, paths, arcs, nodes"
     with pytest.raises(ValueError, match=f"kind must be one of {kinds}; got"):
         Hamming().tabulate("arrows", LABELS, [1])
