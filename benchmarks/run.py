@@ -48,6 +48,8 @@ TOPICS = (
     "hierarchy_speed",
     "strings",
     "kernels",
+    "race",
+    "partial_linearization",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -18,6 +18,7 @@ from maxmargin.cli.commands.infer import infer
 from maxmargin.cli.commands.info import info
 from maxmargin.cli.commands.inspect_model import inspect_model
 from maxmargin.cli.commands.predict import predict
+from maxmargin.cli.commands.race import race
 from maxmargin.cli.commands.train import train
 from maxmargin.cli.commands.warmup import warmup
 from maxmargin.cli.kinds import own_options, told
@@ -44,9 +45,14 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "inspect": inspect_model,
     "infer": infer,
     "convert": convert,
+    "race": race,
     "warmup": warmup,
     "info": info,
 }
+
+
+#: Commands that take the options of another one.
+_LIKE = {"race": "train"}
 
 
 def _print_version(wanted: bool) -> None:
@@ -84,7 +90,7 @@ def new_app() -> typer.Typer:
     app.callback()(_options)
     for name, command in _COMMANDS.items():
         text = "\n\n".join(filter(None, [inspect.getdoc(command), " ".join(told(name))]))
-        app.command(name, help=text)(with_own_options(command, own_options(name)))
+        app.command(name, help=text)(with_own_options(command, own_options(_LIKE.get(name, name))))
     return app
 
 

@@ -8,6 +8,7 @@ are safe in servers and threads. Save a picture with ``ax.figure.savefig("name.p
 |---|---|
 | `convergence` | gap of one or several runs against passes, oracle calls or seconds |
 | `convergence_panels` | all three, side by side |
+| `race_panels` | primal and dual of racing solvers, relative to the optimum |
 | `transitions` | heat map of a chain's transition weights |
 | `weights` | each label's weights as an image |
 | `label_plane` | how a search finds the most violating output of one example |
@@ -33,6 +34,7 @@ from maxmargin.plots._hierarchy import (
 )
 from maxmargin.plots._label_plane import label_plane, label_plane_steps
 from maxmargin.plots._parses import parse_tree
+from maxmargin.plots._race import race_panels
 from maxmargin.plots._transitions import transitions
 from maxmargin.plots._weights import weights
 
@@ -48,6 +50,7 @@ __all__ = [
     "label_plane_steps",
     "labelled_graph",
     "parse_tree",
+    "race_panels",
     "transitions",
     "weights",
 ]

@@ -1,0 +1,279 @@
+"""A race: solvers on one problem, each in a process of its own, by one clock.
+
+The clock is the CPU time of the process, from the first pass on, compiling and reading apart. All
+solvers are looked at by the same callback, and their certificates, which take time, are the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import multiprocessing
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from maxmargin.core.problem import lam_from_C
+from maxmargin.solvers import SOLVERS, Iteration, Solver, run
+from maxmargin.training.automatic import settle
+from maxmargin.training.settings import check_settings, generator
+from maxmargin.training.weighing import weigh
+
+#: The relative gap to which an optimum counts as known.
+OPTIMUM_TOL = 1e-8
+#: Relative gaps that a table tells the time to.
+LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
+
+
+class Point(NamedTuple):
+    """What was known after a pass: the lowest primal and the largest dual so far, NaN if none."""
+
+    pass_: int
+    oracle_calls: int
+    seconds: float
+    primal: float
+    dual: float
+
+
+@dataclass(frozen=True)
+class Course:
+    """One solver's run; ``error`` says why there was none."""
+
+    solver: str
+    points: list[Point]
+    status: str = ""
+    error: str = ""
+
+    def first(self, reached: Callable[[Point], bool]) -> Point | None:
+        """Return the first point that has reached something."""
+        return next((point for point in self.points if reached(point)), None)
+
+    def to_gap(self, level: float) -> Point | None:
+        """Return the first point at which the certified gap is at most this share of the primal."""
+        return self.first(lambda point: point.primal - point.dual <= level * abs(point.primal))
+
+    def to_primal(self, level: float, optimum: Optimum) -> Point | None:
+        """Return the first point whose primal is at most so far, relatively, above the optimum."""
+        return self.first(lambda point: point.primal - optimum.dual <= level * optimum.primal)
+
+
+class Optimum(NamedTuple):
+    """The optimum of a problem lies between these two."""
+
+    dual: float
+    primal: float
+
+    @property
+    def relative_gap(self) -> float:
+        """How well it is known."""
+        return (self.primal - self.dual) / abs(self.primal) if self.primal else 0.0
+
+
+class Case(NamedTuple):
+    """A problem: an estimator, and what its `fit` takes."""
+
+    estimator: Any
+    X: Any
+    y: Any
+    beside: dict[str, Any]
+
+
+#: What makes a problem, in the process that solves it: a function that can be pickled.
+Make = Callable[[], Case]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run ends: at a certified relative gap, after passes, or CPU seconds."""
+
+    tol: float = 1e-4
+    max_iter: int = 100_000
+    seconds: float = 60.0
+
+
+#: A run before the race.
+WARM_UP = Limits(0.0, 30, 2.0)
+
+
+def named_solver(text: str) -> str | Solver:
+    """Return the solver of a name, with options in brackets if any.
+
+    Examples
+    --------
+    >>> named_solver("bcfw")
+    'bcfw'
+    >>> named_solver("partial_linearization(tau=0.1, block=False)").tau
+    0.1
+    >>> named_solver("bcfw(step=print())")
+    Traceback (most recent call last):
+    ValueError: solver 'bcfw(step=print())': options must be written as in Python, name=value, ...
+    """
+    if "(" not in text:
+        return text
+    refusal = ValueError(
+        f"solver {text!r}: options must be written as in Python, name=value, with plain values."
+    )
+    try:
+        call: Any = ast.parse(text.strip(), mode="eval").body
+        options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+        name = call.func.id
+    except (SyntaxError, ValueError, AttributeError):
+        raise refusal from None
+    if call.args or None in options:
+        raise refusal
+    if name not in SOLVERS:
+        raise ValueError(f"solver={name!r} is not known. There are: {', '.join(SOLVERS)}.")
+    try:
+        return SOLVERS[name](**options)
+    except TypeError as error:
+        raise ValueError(f"solver {text!r}: {error}.") from None
+
+
+class Clock:
+    """The callback of a race: records each pass by CPU time, and ends a run when time is up."""
+
+    def __init__(self, limit: float) -> None:
+        self.points: list[Point] = []
+        self._primal, self._dual, self._limit = math.inf, -math.inf, limit
+        self._start = time.process_time()
+
+    def __call__(self, event: Iteration) -> bool:
+        """Record a pass."""
+        seconds = time.process_time() - self._start
+        record = event.record
+        if math.isfinite(record.primal):
+            self._primal = min(self._primal, record.primal)
+        if math.isfinite(record.dual):
+            self._dual = max(self._dual, record.dual)
+        self.points.append(
+            Point(record.pass_, record.oracle_calls, seconds, self._primal, self._dual)
+        )
+        return seconds >= self._limit
+
+
+def run_solver(
+    case: Case, name: str, solver: str | Solver, limits: Limits, before: Limits = WARM_UP
+) -> Course:
+    """Run one solver on a problem, in this process; a solver that does not fit has an error.
+
+    ``before`` is a run that compiles: nothing is compiled after it.
+    """
+    estimator = case.estimator.set_params(solver=solver)
+    try:
+        settings = check_settings(estimator)
+        request = estimator._request(case.X, case.y, None, **case.beside)
+        task, _ = weigh(estimator, estimator._encode(request, reset=True))
+        settings, task = settle(estimator, settings, task)
+        lam = lam_from_C(float(estimator.C), task.n_examples)
+        problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it does not converge is in the table
+            for goal in (before, limits):
+                clock = Clock(goal.seconds)
+                result, _ = run(
+                    problem,
+                    settings.solver,
+                    rng=generator(estimator.random_state),
+                    tol=goal.tol,
+                    max_iter=goal.max_iter,
+                    callbacks=[clock],
+                )
+    except (TypeError, ValueError) as error:
+        return Course(name, [], error=str(error))
+    points = clock.points
+    if points and math.isfinite(result.primal):  # the last certificate, after the passes
+        last = points[-1]
+        dual = max(last.dual, result.dual) if math.isfinite(result.dual) else last.dual
+        spent = max(time.process_time() - clock._start, last.seconds)
+        points.append(last._replace(seconds=spent, primal=result.primal, dual=dual))
+    return Course(name, points, result.status)
+
+
+def _child(pipe: Any, make: Make, name: str, solver: str | Solver, limits: Limits) -> None:
+    pipe.send(run_solver(make(), name, solver, limits))
+
+
+def in_own_process(make: Make, name: str, solver: str | Solver, limits: Limits) -> Course:
+    """Run one solver in a fresh process on one thread; wait for it."""
+    context = multiprocessing.get_context("spawn")
+    receive, send = context.Pipe(duplex=False)
+    names = [f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")]
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        child = context.Process(target=_child, args=(send, make, name, solver, limits))
+        child.start()
+        send.close()
+        try:
+            return receive.recv()
+        except EOFError:
+            child.join()
+            return Course(name, [], error=f"its process ended with {child.exitcode}")
+        finally:
+            child.join()
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def race(
+    make: Make,
+    solvers: Mapping[str, str | Solver],
+    limits: Limits,
+    tell: Callable[[Course], None] = lambda course: None,
+) -> list[Course]:
+    """Run solvers one after the other, each in a process of its own."""
+    courses = []
+    for name, solver in solvers.items():
+        courses.append(in_own_process(make, name, solver, limits))
+        tell(courses[-1])
+    return courses
+
+
+# -- the optimum, known once ---------------------------------------------------------------------
+
+
+def known_optimum(
+    path: Path | None, key: str, make: Make, seconds: float, courses: Sequence[Course] = ()
+) -> Optimum:
+    """Return the optimum of a problem, from a file if it is there to `OPTIMUM_TOL`.
+
+    Otherwise "auto" looks for it, for so many CPU seconds. What these runs and ``courses`` found
+    out is kept in the file, under ``key``.
+    """
+    kept = json.loads(path.read_text()) if path is not None and path.exists() else {}
+    found = [Optimum(**kept[key])] if key in kept else []
+    if not found or found[0].relative_gap > OPTIMUM_TOL:
+        points = [point for course in courses for point in course.points]
+        if not points or bracket(points).relative_gap > OPTIMUM_TOL:
+            limits = Limits(OPTIMUM_TOL, seconds=seconds)
+            points += in_own_process(make, "auto", "auto", limits).points
+        found.append(bracket(points))
+    best = Optimum(max(one.dual for one in found), min(one.primal for one in found))
+    if path is not None:
+        path.write_text(json.dumps(kept | {key: best._asdict()}, indent=1) + "\n")
+    return best
+
+
+def bracket(points: Sequence[Point]) -> Optimum:
+    """Return what all points say together of the optimum."""
+    return Optimum(max(point.dual for point in points), min(point.primal for point in points))
+
+
+def as_json(courses: Sequence[Course], optimum: Optimum) -> dict[str, Any]:
+    """Return a race for a file."""
+    return {
+        "optimum": optimum._asdict(),
+        "courses": [
+            {**asdict(course), "points": [point._asdict() for point in course.points]}
+            for course in courses
+        ],
+    }
