@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
-    connect,
     law_room,
     law_sizes,
     part_counts,
@@ -51,18 +50,15 @@ def _starts(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def law_desk(data: Any, places: Places, is_compiled: bool) -> LawDesk:
+def law_desk(data: Any, places: Places) -> LawDesk:
     """Return a desk that is large enough for any one example."""
     most_cells = int(np.diff(places.law_at).max(initial=1))
     most_parts = int(np.diff(places.flat_at).max(initial=1))
-    own = law_room(data)
-    if is_compiled:
-        connect(own)
     flat = (np.zeros(most_parts) for _ in range(4))
     return LawDesk(
         workspace(data)[0],
         workspace(data)[0],
-        own,
+        law_room(data),
         np.zeros(square_size(data)),
         np.zeros(most_cells),
         *flat,

@@ -97,7 +97,7 @@ class Limits:
 
 
 #: A run before the race.
-WARM_UP = Limits(0.0, 30, 2.0)
+WARM_UP = Limits(0.0, 30, 1.0)
 
 
 def named_solver(text: str) -> str | Solver:

@@ -70,7 +70,7 @@ def bench_of(problem: Problem) -> LawDesk:
     """Return the one desk for laws; passes over laws run on one thread."""
 
     def new_law_desk(data: Any) -> LawDesk:
-        return law_desk(data, places(problem), problem.is_compiled)
+        return law_desk(data, places(problem))
 
     return problem.remember(new_law_desk)
 
