@@ -21,6 +21,7 @@ from maxmargin.structures.graph import costs as _graph_costs  # noqa: F401
 from maxmargin.structures.graph import forest as _forest  # noqa: F401
 from maxmargin.structures.graph import forest_laws as _forest_laws  # noqa: F401
 from maxmargin.structures.graph import forest_profile as _forest_profile  # noqa: F401
+from maxmargin.structures.graph import junction_laws as _junction_laws  # noqa: F401
 from maxmargin.structures.graph import oracles as _graph_oracles  # noqa: F401
 from maxmargin.structures.graph import parts as _graph_parts  # noqa: F401
 from maxmargin.structures.graph import points as _graph_points  # noqa: F401

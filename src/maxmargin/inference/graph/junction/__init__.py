@@ -25,6 +25,7 @@ from maxmargin.inference.graph.junction.tree import (
     JunctionTree,
     find_junction_tree,
     junction_tree,
+    laid_out,
 )
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "junction_tree",
     "kbest_cells",
     "kbest_junction_room",
+    "laid_out",
     "min_fill",
 ]

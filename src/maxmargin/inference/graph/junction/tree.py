@@ -18,7 +18,7 @@ from maxmargin.inference.graph.junction.order import min_fill
 from maxmargin.inference.graph.per_shape import per_shape
 from maxmargin.inference.graph.shape import Shape
 
-__all__ = ["JunctionTree", "find_junction_tree", "junction_tree"]
+__all__ = ["JunctionTree", "find_junction_tree", "junction_tree", "laid_out"]
 
 #: Kinds of sources.
 FACTOR, MESSAGE = 0, 1
@@ -87,7 +87,7 @@ def find_junction_tree(shape: Shape, most_cells: float) -> JunctionTree | None:
     if found.tree is None and found.failed_at < most_cells:
         elimination = min_fill(shape, most_cells)
         if elimination.is_whole and elimination.n_cells <= most_cells:
-            found.tree = _laid_out(shape, elimination)
+            found.tree = laid_out(shape, elimination)
         else:
             found.failed_at = most_cells
     if found.tree is None or found.tree.n_cells > most_cells:
@@ -119,7 +119,7 @@ def _size(shape: Shape, most_cells: float) -> tuple[float, int, bool]:
     return found.n_cells, width, found.is_whole
 
 
-def _laid_out(shape: Shape, elimination: Any) -> JunctionTree:
+def laid_out(shape: Shape, elimination: Any) -> JunctionTree:
     """Return the flat arrays of an order of elimination."""
     order, separators = elimination.order, elimination.separators
     n_labels = shape.n_labels.tolist()
