@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,9 @@ from maxmargin.cli import console, options
 from maxmargin.cli.commands.train import kinds_help
 from maxmargin.cli.kinds import kind_called, refuse_foreign, told
 from maxmargin.cli.options import LEARNING, check_target
-from maxmargin.training.race import LEVELS, Case, Course, Limits, Optimum
+
+if TYPE_CHECKING:
+    from maxmargin.training.race import Case, Course, Optimum
 
 _SOLVERS = ("auto", "bcfw", "one_slack", "n_slack", "sgd")
 
@@ -72,7 +74,7 @@ def race(
         if not quiet:
             console.note(f"{course.solver}: {course.error or course.status}")
 
-    courses = racing.race(make, solvers, Limits(tol, seconds=seconds), tell)
+    courses = racing.race(make, solvers, racing.Limits(tol, seconds=seconds), tell)
     key = hashlib.sha256(file.read_bytes() + repr((kind, format, params, own)).encode())
     best = racing.known_optimum(optimum, key.hexdigest()[:24], make, 10.0 * seconds, courses)
     if plot is not None:
@@ -92,6 +94,8 @@ def read_case(
     kind: str, file: Path, format: str | None, params: dict[str, Any], own: dict[str, Any]
 ) -> Case:
     """Read a file as `train` does, and return the problem; in the process that solves it."""
+    from maxmargin.training.race import Case
+
     learner = kind_called(kind)
     estimator = learner.new_estimator(dict(params), own)
     _, batch = learner.read_training(file, format, own)
@@ -109,6 +113,8 @@ def _title(best: Optimum) -> str:
 
 
 def _table(courses: list[Course], best: Optimum) -> tuple[list[str], list[list[Any]]]:
+    from maxmargin.training.race import LEVELS
+
     heads = ["solver", *(f"gap {level:g}" for level in LEVELS), "primal 1%", "passes", "calls"]
     heads += ["primal above", "dual below"]
     rows: list[list[Any]] = []
