@@ -99,6 +99,17 @@ def is_paired(case):
     return case.structure == next(name for name in STRUCTURES if case.cost in FITTING_COSTS[name])
 
 
+@functools.cache
+def is_first_of_its_type(structure, cost):
+    """Tell whether no cost before it has tables of the same type: the same code runs for them."""
+    kinds = [
+        type(tiny_problem(structure, name, compile=False).view.cost)
+        for name in FITTING_COSTS[structure]
+    ]
+    k = FITTING_COSTS[structure].index(cost)
+    return kinds[k] not in kinds[:k]
+
+
 def fitting_cases(*surrogates):
     for structure, surrogate, solver in TRIPLES:
         if surrogate in surrogates and fits(structure, surrogate, solver):
@@ -122,7 +133,14 @@ def test_what_fits_meets_the_contract(case):
     problem = case.problem(compile=compile)
     assert problem.calls_python == (not (compile and isinstance(problem.view.data, tuple)))
     is_exact = "convex" in SOLVERS[case.solver].needs
-    check_solver(SOLVERS[case.solver](), problem, max_iter=2000 if is_exact else 200)
+    # What has no certificate is looked at wherever it stops; as Python that is sooner. A programme
+    # takes milliseconds a call.
+    check_solver(
+        SOLVERS[case.solver](),
+        problem,
+        tol=1e-4 if case.structure.endswith("_program") else 1e-6,
+        max_iter=2000 if is_exact else 200 if problem.is_compiled else 50,
+    )
 
 
 # Compiled searches are shown to do as they do uncompiled in test_search; a solver compiled with
@@ -147,8 +165,10 @@ def test_surrogates_meet_the_contract_compiled(structure, surrogate, solver):
         case
         for case in fitting_cases(*SURROGATES)
         # Costs are varied with one surrogate, surrogates with one cost; and as in `is_paired`, all
-        # three of structure, surrogate and solver are varied on the first structures only.
+        # three of structure, surrogate and solver are varied on the first structures only. Of costs
+        # whose tables have one type, the others have one.
         if (case.surrogate == "slack" or case.cost in ("hamming", "ap", "own", "uas"))
+        and (case.structure in PLAIN or is_first_of_its_type(case.structure, case.cost))
         and (case.solver == "bcfw" or case.surrogate == "slack" or case.structure in PLAIN)
         and (SOLVERS[case.solver].reach <= 1e-6 or case.structure in ("multiclass", "chain"))
     ],
@@ -164,6 +184,8 @@ def test_every_surrogate_trains_to_its_certificate(case):
     is_exact = "convex" in solver.needs
     # Every pass finds new means of two vertices, in Python: a tight gap would take minutes.
     tol = max(solver.reach, 1e-2 if problem.objective == "relaxed" else 1e-5)
+    if case.structure.endswith("_program"):
+        tol = max(tol, 1e-3)
     result, _ = run(
         problem, solver, rng=np.random.default_rng(0), tol=tol, max_iter=500 if is_exact else 30
     )
@@ -328,8 +350,10 @@ def test_costs_without_an_oracle_are_refused(structure, cost):
     [(structure, cost) for structure in STRUCTURES for cost in fitting_costs(structure)],
 )
 def test_oracles_meet_the_contract(structure, cost, seed):
-    view = tiny_problem(structure, cost, compile=False, seed=seed).view
     is_program = structure.endswith("_program")  # milliseconds a call
+    if is_program and seed > 0:
+        return
+    view = tiny_problem(structure, cost, compile=False, seed=seed).view
     check_oracles(view.data, view.cost, seed=seed, max_examples=2 if is_program else None)
 
 

@@ -88,16 +88,28 @@ def is_refused(structure, **options):
 # once, with the others as small as they come, and not each with each.
 
 
+#: Packages whose oracles take 5 s and more to compile, and searches. Typed they are not compiled:
+#: the kernels that they call are those of erased mode, which Python is held against below.
+LONG_ORACLES = ("graph", "ranking")
+LONG_SEARCHES = ("hull", "sarawagi")
+
+
+def package_of(structure):
+    return STRUCTURES[structure].__module__.split(".")[2]
+
+
 def sorts_of_data():
-    """Return the first structure of each package, and one for each type of cells.
+    """Return the first structure of each package, and one for each other type of cells.
 
     Structures of a package have like fields, and cells are read alike in all packages.
     """
     packages, cells = {}, {}
     for name in TYPED:
-        packages.setdefault(STRUCTURES[name].__module__.split(".")[2], name)
+        packages.setdefault(package_of(name), name)
         cells[tiny_problem(name, compile=False).truths.dtype] = name
-    return list(dict.fromkeys([*packages.values(), *cells.values()]))
+    for name in packages.values():
+        cells.pop(tiny_problem(name, compile=False).truths.dtype, None)
+    return [*packages.values(), *cells.values()]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -108,11 +120,15 @@ def test_solvers_typed_and_erased_are_equal_to_the_bit(solver):
 
 @pytest.mark.parametrize("structure", sorts_of_data())
 def test_structures_typed_and_erased_are_equal_to_the_bit(structure):
-    erased, typed = (losses(mode, structure) for mode in ("erased", "typed"))
+    """All oracles that the loss needs, or, where they are long, all that reads features."""
+    if package_of(structure) in LONG_ORACLES:
+        erased, typed = (what_is_read(mode, structure, "dense") for mode in ("erased", "typed"))
+    else:
+        erased, typed = (losses(mode, structure) for mode in ("erased", "typed"))
     assert erased.tobytes() == typed.tobytes()
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", [name for name in SEARCHES if name not in LONG_SEARCHES])
 def test_searches_typed_and_erased_are_equal_to_the_bit(search):
     # Classes have no constrained oracle, few label sets have one.
     structure = next(
@@ -125,9 +141,19 @@ def test_searches_typed_and_erased_are_equal_to_the_bit(search):
 
 # -- erased --------------------------------------------------------------------------------------
 
+#: What takes 10 s to compile, and is made of parts that are compiled with others: costs of edges
+#: with graphs and forests, the relaxation with costs of nodes. As Python it is in test_contracts.
+COMPILED_NOWHERE = {("graph_relaxed", "edge")}
+
 
 @pytest.mark.parametrize(
-    ("structure", "cost"), [(name, cost) for name in TYPED for cost in fitting_costs(name)]
+    ("structure", "cost"),
+    [
+        (name, cost)
+        for name in TYPED
+        for cost in fitting_costs(name)
+        if (name, cost) not in COMPILED_NOWHERE
+    ],
 )
 def test_every_cost_runs_erased(structure, cost):
     """With a search, which asks for all oracles; without one they run in test_structures."""
