@@ -50,6 +50,7 @@ TOPICS = (
     "kernels",
     "race",
     "partial_linearization",
+    "latent",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -7,6 +7,7 @@ from maxmargin.estimators.chain.svm import ChainSVM
 from maxmargin.estimators.graph.answers import Answers
 from maxmargin.estimators.graph.svm import GraphSVM, TreeSVM
 from maxmargin.estimators.hierarchy.svm import HierarchySVM
+from maxmargin.estimators.latent import LatentSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.multilabel.svm import MultilabelSVM
 from maxmargin.estimators.parser.svm import ParserSVM
@@ -29,6 +30,7 @@ __all__ = [
     "GraphSVM",
     "Hierarchy",
     "HierarchySVM",
+    "LatentSVM",
     "MulticlassSVM",
     "MultilabelSVM",
     "ParserSVM",

@@ -13,6 +13,7 @@ from maxmargin.structures.chain import laws as _chain_laws  # noqa: F401
 from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
 from maxmargin.structures.chain import parts as _chain_parts  # noqa: F401
 from maxmargin.structures.chain import profile as _chain_profile  # noqa: F401
+from maxmargin.structures.chain import weighted as _chain_weighted  # noqa: F401
 from maxmargin.structures.chain.data import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.classes import laws as _classes_laws  # noqa: F401
 from maxmargin.structures.classes import oracles as _classes_oracles  # noqa: F401
@@ -67,6 +68,7 @@ from maxmargin.structures.parse import parts as _parse_parts  # noqa: F401
 from maxmargin.structures.parse import profile as _parse_profile  # noqa: F401
 from maxmargin.structures.parse.data import ParseData, parse_data
 from maxmargin.structures.ranking import oracles as _ranking_oracles  # noqa: F401
+from maxmargin.structures.ranking.bags import BagRankings
 from maxmargin.structures.ranking.data import RankingData, ranking_data
 from maxmargin.structures.user.compiled import CompiledStructure
 from maxmargin.structures.user.data import UserData
@@ -101,6 +103,7 @@ STRUCTURES: dict[str, type] = {
 
 __all__ = [
     "STRUCTURES",
+    "BagRankings",
     "ChainData",
     "ChainLayout",
     "CompiledStructure",
