@@ -53,13 +53,16 @@ ESTIMATORS = (
     "hierarchies, one path",
     "hierarchies, sets of nodes",
 )
+PARSES = "parses"
 OWN = "a user's compiled structure"
 CASES = [
     Case(estimator, features, surrogate)
     for estimator in ESTIMATORS
     for surrogate in ("margin", "slack")
     for features in ("dense", "CSR")
-] + [Case(OWN), Case(OWN, surrogate="slack")]
+]
+CASES += [Case(PARSES, "hashed"), Case(PARSES, "hashed", "slack")]
+CASES += [Case(OWN), Case(OWN, surrogate="slack")]
 
 _FIT = """
 import json, time, warnings
@@ -67,8 +70,8 @@ warnings.simplefilter("ignore")
 import numpy as np
 import scipy.sparse
 import maxmargin
-from maxmargin import ChainSVM, GraphSVM, HierarchySVM, MulticlassSVM, MultilabelSVM, RankingSVM
-from maxmargin import StructuredSVM, TreeSVM
+from maxmargin import ChainSVM, GraphSVM, HierarchySVM, MulticlassSVM, MultilabelSVM, ParserSVM
+from maxmargin import RankingSVM, StructuredSVM, TreeSVM
 
 estimator, features, surrogate = json.loads({case!r})
 rng = np.random.default_rng(0)
@@ -91,6 +94,10 @@ elif estimator.startswith("hierarchies"):
     if "sets" in estimator:
         Y = [["b", leaf] if k % 2 else [leaf] for k, leaf in enumerate(Y)]
     make = lambda: HierarchySVM(**own, **given)
+elif estimator == "parses":
+    X = [[dict(form=str(k), upos=str(k)) for k in row] for row in labels.reshape(20, 4)]
+    own = dict(n_hashed_features=256, solver="mira" if surrogate == "margin" else "bcfw")
+    Y, make = [[2, 0, 2, 3]] * 20, lambda: ParserSVM(**own, **given)
 elif estimator == "classes":
     make, Y = lambda: MulticlassSVM(**given), labels
 elif estimator == "label sets":
@@ -190,9 +197,8 @@ def lines(parts: Sequence[str] = PARTS) -> Iterator[Line]:
             shared[CASES[0]] = copy.fit(CASES[0], "shared")
         if "first" in parts:
             yield first(CASES[0], shared[CASES[0]])
-            for estimator in ESTIMATORS[1:]:
-                case = Case(estimator)
-                yield first(case, copy.fit(case, estimator))
+            for case in (*map(Case, ESTIMATORS[1:]), Case(PARSES, "hashed")):
+                yield first(case, copy.fit(case, case.estimator))
         if "next" in parts:
             for case in CASES[1:]:
                 shared[case] = copy.fit(case, "shared")
