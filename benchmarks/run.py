@@ -51,6 +51,8 @@ TOPICS = (
     "race",
     "partial_linearization",
     "latent",
+    "parse_inference",
+    "parsing",
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 

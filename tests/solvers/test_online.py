@@ -1,4 +1,4 @@
-"""Perceptron and SGD against their plain dense versions, and their guarantees."""
+"""Perceptron, MIRA and SGD against their plain dense versions, and their guarantees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maxmargin.core import problem as problem_module
-from maxmargin.solvers import SGD, Perceptron, run
+from maxmargin.solvers import MIRA, SGD, Perceptron, run
 from maxmargin.solvers.online import perceptron as perceptron_module
 from tests.helpers import separable_multiclass, tiny_chain, tiny_multiclass
 
@@ -41,6 +41,35 @@ def test_perceptron_and_its_mean_are_those_of_dense_arithmetic(make, compile_, r
         total += w
     np.testing.assert_allclose(state.w, w, rtol=0, atol=1e-12)
     np.testing.assert_allclose(state.mean(), total / (4 * len(tiny.costs)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [tiny_multiclass, tiny_chain])
+@pytest.mark.parametrize("C", [0.05, 10.0])
+def test_mira_takes_the_least_step_that_removes_the_loss(make, C, rng):
+    tiny = make(weighted=True, **KIND[make])
+    first = rng.normal(size=tiny.differences[0].shape[1])
+    state = after(tiny.problem(compile=False), MIRA(C), 4, 5, first)
+    w, total = first.copy(), np.zeros_like(first)
+    for i in orders(len(tiny.costs), 4, 5):
+        losses = tiny.costs[i] - tiny.differences[i] @ w
+        worst = np.argmax(losses)
+        difference = tiny.differences[i][worst]
+        if losses[worst] > 0.0 and difference.any():
+            step = min(C, losses[worst] / (difference @ difference))
+            w += tiny.weight[i] * step * difference
+        total += w
+    np.testing.assert_allclose(state.w, w, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(state.mean(), total / (4 * len(tiny.costs)), rtol=0, atol=1e-10)
+
+
+def test_mira_ends_where_all_margins_are_kept():
+    tiny, _, _ = separable_multiclass()
+    problem = tiny.problem(compile=False)
+    result, _ = run(problem, MIRA(1e3, average=False), rng=np.random.default_rng(0), max_iter=1000)
+    assert result.status == "converged"
+    assert problem.risk(result.w).value <= 1e-9
+    with pytest.raises(ValueError, match="MIRA: C must be positive"):
+        MIRA(0.0)
 
 
 def test_mistakes_are_within_novikoffs_bound():

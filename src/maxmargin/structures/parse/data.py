@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
+    KernelUse,
     TrueParts,
     are_outputs,
     implements,
+    kernel_use,
     n_weights,
     output_size,
     output_sizes,
@@ -27,6 +29,7 @@ from maxmargin.core.contract import (
     visit_work,
     workspace,
 )
+from maxmargin.features.gram import Gram
 from maxmargin.features.rows import as_features, frozen, row_lengths
 from maxmargin.inference.parse.projective import Chart, chart_room
 from maxmargin.inference.parse.spanning import Contraction, contraction_room
@@ -257,6 +260,14 @@ def _workspace(data):
         contraction_room(1 if data.is_projective else longest),
     )
     return theta, room
+
+
+@implements(kernel_use, ParseData)
+def _kernel_use(data):
+    """Return where rows of arcs known by a kernel are read: w has one column per relation."""
+    if not isinstance(data.features, ArcRows) or not isinstance(data.features.rows, Gram):
+        return None
+    return KernelUse(data.features.rows, ((0, data.n_relations),), data.features.row_at)
 
 
 @implements(visit_work, ParseData)

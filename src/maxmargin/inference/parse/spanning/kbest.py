@@ -237,9 +237,10 @@ def _find_next(lists, s, heads, n):
                 while y >= 0:
                     for x in range(n + 1):
                         value = into[y, x] - shift[y]
+                        if not value > other:
+                            continue  # most are not: what follows is looked at seldom
                         is_own = x == s_real and y == t_real
-                        is_below = low <= begin[x] < high
-                        if value > other and slot[x] != v and not is_below and not is_own:
+                        if slot[x] != v and not low <= begin[x] < high and not is_own:
                             other = value
                     y = next_word[y]
                 if best - other < least:
