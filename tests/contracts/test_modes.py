@@ -208,6 +208,7 @@ def what_is_read(mode, structure, features):
     """Return what comes of the features of all examples."""
     problem = tiny_problem(structure, features=features, mode=mode)
     view, desk, found = problem.view, problem.desk(), []
+    problem.prepare(np.arange(problem.n_examples))  # where a kernel knows the features
     w, total = np.random.default_rng(0).normal(size=problem.n_weights), np.zeros(problem.n_weights)
     # The best outputs at other weights, found as Python.
     outputs = best_outputs(view.data, -w, view.cost, None, mode="python")[0]

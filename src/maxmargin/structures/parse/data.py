@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import (
-    KernelUse,
     TrueParts,
     are_outputs,
     implements,
@@ -29,8 +28,7 @@ from maxmargin.core.contract import (
     visit_work,
     workspace,
 )
-from maxmargin.features.gram import Gram
-from maxmargin.features.rows import as_features, frozen, row_lengths
+from maxmargin.features.rows import as_features, frozen, kernel_rows, row_lengths
 from maxmargin.inference.parse.projective import Chart, chart_room
 from maxmargin.inference.parse.spanning import Contraction, contraction_room
 from maxmargin.structures.parse.arcs import ArcRows, fill_arcs, fill_siblings
@@ -265,9 +263,9 @@ def _workspace(data):
 @implements(kernel_use, ParseData)
 def _kernel_use(data):
     """Return where rows of arcs known by a kernel are read: w has one column per relation."""
-    if not isinstance(data.features, ArcRows) or not isinstance(data.features.rows, Gram):
+    if not isinstance(data.features, ArcRows):
         return None
-    return KernelUse(data.features.rows, ((0, data.n_relations),), data.features.row_at)
+    return kernel_rows(data.features.rows, ((0, data.n_relations),), data.features.row_at)
 
 
 @implements(visit_work, ParseData)
