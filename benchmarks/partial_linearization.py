@@ -19,7 +19,7 @@ from maxmargin.datasets import load_letter, load_mnist_5k, load_ocr
 from maxmargin.training.race import Case, Course, Limits, named_solver, run_solver
 
 LAMS = (0.1, 0.01, 0.001)
-SECONDS = 3.0
+SECONDS = 1.5
 GAPS = (1e-2, 1e-3)
 PLAIN = "bcfw(step='plain', cache=0)"
 SOLVERS = {
@@ -59,7 +59,7 @@ def lines() -> Iterator[Line]:
             yield beside_plain(f"{name}, lam = {lam:g}", courses)
 
 
-BEFORE = Limits(0.0, 6, 0.5)
+BEFORE = Limits(0.0, 6, 0.3)
 
 
 def beside_plain(what: str, courses: dict[str, Course]) -> Line:

@@ -26,6 +26,9 @@ from maxmargin.training.weighing import weigh
 
 #: The relative gap to which an optimum counts as known.
 OPTIMUM_TOL = 1e-8
+#: How processes are started. "fork" spares a caller that has read everything the reading, on
+#: systems that have it.
+START_METHOD = "spawn"
 #: Relative gaps that a table tells the time to.
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 
@@ -200,7 +203,7 @@ def _child(pipe: Any, make: Make, name: str, solver: str | Solver, limits: Limit
 
 def in_own_process(make: Make, name: str, solver: str | Solver, limits: Limits) -> Course:
     """Run one solver in a fresh process on one thread; wait for it."""
-    context = multiprocessing.get_context("spawn")
+    context: Any = multiprocessing.get_context(START_METHOD)
     receive, send = context.Pipe(duplex=False)
     names = [f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")]
     before = {name: os.environ.get(name) for name in names}
