@@ -46,6 +46,7 @@ TOPICS = (
     "hierarchy_sets",
     "hierarchy_curves",
     "hierarchy_speed",
+    "hierarchy_scale",
     "strings",
     "kernels",
     "race",

@@ -10,7 +10,7 @@ from maxmargin.datasets.grids import (
     make_grid,
     make_noisy_grids,
 )
-from maxmargin.datasets.hierarchies import make_balanced_tree, make_caterpillar
+from maxmargin.datasets.hierarchies import make_balanced_tree, make_caterpillar, make_deep_tree
 from maxmargin.datasets.label_sets import make_label_sets
 from maxmargin.datasets.local import (
     KEEL_SETS,
@@ -83,6 +83,7 @@ __all__ = [
     "load_yeast",
     "make_balanced_tree",
     "make_caterpillar",
+    "make_deep_tree",
     "make_grid",
     "make_label_sets",
     "make_noisy_grids",

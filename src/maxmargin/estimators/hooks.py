@@ -150,6 +150,14 @@ class Hooks:
         """
         return None
 
+    def _weights_to_arrays(self, w: Any) -> dict[str, np.ndarray]:
+        """Return the weights as arrays for a model file."""
+        return {"w": w}
+
+    def _weights_from_arrays(self, arrays: Arrays) -> Any:
+        """Return the weights that `_weights_to_arrays` wrote; refuse others."""
+        return arrays.take("w", (self._n_weights(),))
+
     def _n_weighed(self) -> int:
         """Return how many features a regulariser may give weights of their own."""
         return int(self.n_features_in_)

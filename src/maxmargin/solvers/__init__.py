@@ -8,6 +8,7 @@ from maxmargin.solvers.cutting.n_slack import NSlack
 from maxmargin.solvers.cutting.one_slack import OneSlack
 from maxmargin.solvers.events import Iteration, Snapshot
 from maxmargin.solvers.listed.sdca import SDCA
+from maxmargin.solvers.listed.sparse.sparse_sdca import SparseSDCA
 from maxmargin.solvers.marginal.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.marginal.frank_wolfe import FrankWolfe
 from maxmargin.solvers.marginal.partial_linearization import PartialLinearization
@@ -21,6 +22,7 @@ from maxmargin.solvers.run import run
 SOLVERS: dict[str, type[Solver]] = {
     "bcfw": BlockFrankWolfe,
     "sdca": SDCA,
+    "sparse_sdca": SparseSDCA,
     "one_slack": OneSlack,
     "n_slack": NSlack,
     "frank_wolfe": FrankWolfe,
@@ -49,6 +51,7 @@ __all__ = [
     "Result",
     "Snapshot",
     "Solver",
+    "SparseSDCA",
     "State",
     "run",
 ]

@@ -76,6 +76,8 @@ class Solver(ABC):
     #: The relative gap that it reaches on small problems in some hundred passes, if it has a dual:
     #: methods whose gap falls as one over the number of passes come no closer.
     reach: ClassVar[float] = 1e-6
+    #: Whether its weights are one dense vector, which checkpoints and weights of features need.
+    has_dense_weights: ClassVar[bool] = True
 
     def engine(self, problem: Problem) -> Solver:
         """Return the solver that does the work on this problem.
@@ -111,6 +113,10 @@ class Solver(ABC):
     def assess(self, problem: Problem, w: np.ndarray) -> Primal:
         """Return the objective at w: P, unless a solver minimises another one."""
         return problem.assess(w)
+
+    def length(self, problem: Problem, w: np.ndarray) -> float:
+        """Return |w|."""
+        return problem.length(w)
 
     def dual_rounding(self, problem: Problem, state: State, dual: float) -> float:
         """Return how far rounding can have moved ``dual``, the computed dual of the state."""

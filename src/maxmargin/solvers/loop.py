@@ -212,7 +212,7 @@ class Loop:
         self.tally.offer(w, primal, excess, self._rounding(w, primal))
 
     def _rounding(self, w: np.ndarray, primal: float) -> float:
-        return self.problem.precision.of_primal(self.problem.length(w), primal)
+        return self.problem.precision.of_primal(self.solver.length(self.problem, w), primal)
 
     def _bound(self, dual: float) -> None:
         self.tally.bound(dual, self.solver.dual_rounding(self.problem, self.state, dual))

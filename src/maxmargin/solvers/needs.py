@@ -21,6 +21,7 @@ _WORDS = {
     "unit_slope": "a loss of slope 1",
     "listed": "outputs that can be listed",
     "marginals": "expectations of outputs (marginals)",
+    "paths": "one path of a forest per example",
     "euclidean": "the Euclidean norm",
     "rows": "features in rows, not a kernel of them",
 }

@@ -10,15 +10,15 @@ from typing import Any
 from maxmargin.core.news import compiling_shown
 from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.inputs.request import Request
-from maxmargin.solvers import run
+from maxmargin.solvers import Solver, run
 from maxmargin.training.automatic import settle
-from maxmargin.training.checkpoint import Watch, bind_callbacks, read_checkpoint
+from maxmargin.training.checkpoint import Checkpoint, Watch, bind_callbacks, read_checkpoint
 from maxmargin.training.partial import OnlineRun
 from maxmargin.training.progress import ProgressLine
 from maxmargin.training.scoring import eval_measure
 from maxmargin.training.settings import check_callbacks, check_patience, check_settings, generator
 from maxmargin.training.warm import Memory, Start, recall
-from maxmargin.training.weighing import weigh
+from maxmargin.training.weighing import Units, weigh
 
 
 def fit(
@@ -37,6 +37,7 @@ def fit(
         watch = Watch(Request.held_out(estimator.beside, eval_set), patience)
         task, units = weigh(estimator, estimator._encode(request, reset=True))
         settings, task = settle(estimator, settings, task)
+        check_weights_fit(settings.solver, units, callbacks, resume)
         lam = lam_from_C(float(estimator.C), task.n_examples)
         problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
         measure = eval_measure(estimator, watch.eval_set)
@@ -70,6 +71,22 @@ def fit(
         if settings.solver.is_online:
             estimator._online = OnlineRun(settings.solver, rng, state, lam, result)
         return estimator._adopt(estimator._kept(result, problem))
+
+
+def check_weights_fit(solver: Solver, units: Units, callbacks: Any, resume: Any) -> None:
+    """Refuse what needs dense weights, where a solver has none."""
+    if solver.has_dense_weights:
+        return
+    writes = resume is not None or any(isinstance(each, Checkpoint) for each in callbacks or ())
+    for what, is_asked in (
+        ("checkpoints", writes),
+        ("a regularizer with weights of features", units.factors is not None),
+    ):
+        if is_asked:
+            raise ValueError(
+                f"{what} need dense weights, which solver={solver.name!r} does not keep; "
+                "solver='sdca' does."
+            )
 
 
 @contextmanager

@@ -174,7 +174,7 @@ def to_state(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     result["history"] = [asdict(record) for record in result["history"]]
     fitted, arrays = estimator._fitted_state()
     meta = {"params": params_to_state(estimator), "result": result, "fitted": fitted}
-    return meta, {**arrays, "w": estimator.result_.w}
+    return meta, {**arrays, **estimator._weights_to_arrays(estimator.result_.w)}
 
 
 def from_state(cls: Any, meta: Any, arrays: dict[str, Any]) -> Any:
@@ -193,7 +193,7 @@ def from_state(cls: Any, meta: Any, arrays: dict[str, Any]) -> Any:
     own = Arrays(arrays)
     estimator._restore_fitted(fitted, own)
     fitted.close()
-    w = own.take("w", (estimator._n_weights(),))
+    w = estimator._weights_from_arrays(own)
     own.close()
     estimator._check_restored()
     return estimator._adopt(read_result(result, w))

@@ -99,7 +99,11 @@ def recall(memory: Memory | None, start: Start, problem: Problem) -> Recalled:
     if before.layout != start.layout:
         _warn("The classes or features differ from those of the last fit: starting anew.")
         return None, None
-    if before.solver != solver or before.fingerprint != start.fingerprint:
+    is_same = before.solver == solver and before.fingerprint == start.fingerprint
+    if not is_same and not (before.solver.has_dense_weights and solver.has_dense_weights):
+        _warn("The solver or the data differ from those of the last fit: starting anew.")
+        return None, None
+    if not is_same:
         what = "solver differs from that" if before.solver != solver else "data differ from those"
         w = _in_units(memory.w, before.units, start.units)
         if not np.isfinite(w).all():

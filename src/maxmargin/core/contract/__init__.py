@@ -78,6 +78,7 @@ from maxmargin.core.contract.oracles import (
     profile_room,
     profile_up_to,
 )
+from maxmargin.core.contract.paths import ListedPaths, has_paths, listed_paths
 from maxmargin.core.contract.priced import (
     Links,
     PricedHierarchy,
@@ -157,6 +158,7 @@ __all__ = [
     "KernelUse",
     "Links",
     "ListedGram",
+    "ListedPaths",
     "PricedHierarchy",
     "TrueParts",
     "add_columns",
@@ -193,6 +195,7 @@ __all__ = [
     "generic_with_default",
     "has",
     "has_laws",
+    "has_paths",
     "implements",
     "inner",
     "k_best",
@@ -206,6 +209,7 @@ __all__ = [
     "list_values",
     "listed_gram",
     "listed_norms",
+    "listed_paths",
     "log_mass",
     "make_ready",
     "margin_error",

@@ -22,6 +22,7 @@ from maxmargin.core.contract.oracles import (
     profile,
     profile_levels,
 )
+from maxmargin.core.contract.paths import has_paths
 from maxmargin.core.contract.structure import add_parts, mix, parts
 from maxmargin.core.dispatch import generic_with_default, has
 
@@ -54,6 +55,7 @@ def capabilities(data, cost):
     "profile"        the best output of every level of the cost, if the cost has levels
     "forbid"         `maximize_within`
     "listed"         all outputs can be enumerated, see `maxmargin.core.contract.listed`
+    "paths"          the listed outputs are paths of a forest
     "parts"          an output is a sum of parts; a structure in plain Python has none
     "marginals"      laws of outputs and their expected parts, see `maxmargin.core.contract.laws`
     "relaxed"        outputs are those of a relaxation: every mean of two outputs is an output
@@ -68,6 +70,8 @@ def capabilities(data, cost):
         of_data = all(has(function, kind) for function in BY_DATA.get(name, ()))
         if of_data and all(has(function, kind, price) for function in BY_COST.get(name, ())):
             found.add(name)
+    if has_paths(data):
+        found.add("paths")
     if "profile" in found:
         try:
             profile_levels(data, cost)

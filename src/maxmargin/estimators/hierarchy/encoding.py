@@ -26,6 +26,7 @@ from maxmargin.inputs.hierarchy.space import HierarchySpace, choose_space
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.regularizers.hierarchy import HierarchyPaths, alpha_weights, hierarchy_paths
+from maxmargin.solvers.listed.sparse.weights import SparseWeights
 from maxmargin.structures import node_sets_data, paths_data
 from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
 from maxmargin.training.task import Task
@@ -161,13 +162,20 @@ class HierarchyReader:
             return n_field_weights(self.space, n_columns, self.model, self.has_bias)
         return (n_columns + self.has_bias) * len(self.space)
 
-    def split(self, w: np.ndarray, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    def split(self, w: Any, n_columns: int) -> tuple[Any, np.ndarray]:
         """Return the weights (n_nodes, n_columns) and intercepts (n_nodes,) of the nodes.
 
+        Sparse weights give a sparse matrix.
         Of an edge field they have the shapes (n_edges, n_columns, 2, 2) and (n_edges, 2, 2).
         """
         if self.model != "nodes":
             return field_blocks(self.space, w, n_columns, self.model, self.has_bias)
+        if isinstance(w, SparseWeights):
+            matrix = w.matrix()
+            intercept = np.zeros(len(self.space))
+            if self.has_bias:
+                intercept = matrix[-1].toarray().ravel()
+            return matrix[:n_columns].T.tocsr(), intercept
         blocks = w.reshape(-1, len(self.space))
         intercept = blocks[-1] if self.has_bias else np.zeros(len(self.space))
         return blocks[:n_columns].T, intercept
@@ -175,7 +183,8 @@ class HierarchyReader:
     def node_scores(self, w: np.ndarray, rows: Any) -> np.ndarray:
         """Return the scores of the nodes of the model, of shape (n, n_nodes)."""
         coef, intercept = self.split(w, rows.shape[1])
-        return np.asarray(rows @ coef.T + intercept)
+        scores = rows @ coef.T
+        return np.asarray((scores.toarray() if sp.issparse(scores) else scores) + intercept)
 
     # -- outputs ---------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
 from maxmargin.regularizers.hierarchy import ALPHAS
+from maxmargin.solvers.listed.sparse.weights import SparseWeights
 from maxmargin.surrogates import MicroF1
 from maxmargin.training.scoring import Score
 from maxmargin.training.settings import Settings, check_flags, n_threads, resolve_cost
@@ -251,6 +252,16 @@ class HierarchyHooks(KernelInputs, Hooks):
 
     def _n_weights(self) -> int:
         return self._reader.n_weights(self._n_columns())
+
+    def _weights_to_arrays(self, w: Any) -> dict[str, np.ndarray]:
+        return w.arrays() if isinstance(w, SparseWeights) else super()._weights_to_arrays(w)
+
+    def _weights_from_arrays(self, arrays: Arrays) -> Any:
+        reader = self._reader
+        if "w.ends" not in arrays or reader.model != "nodes":
+            return super()._weights_from_arrays(arrays)
+        n_rows = self.columns_.n_columns + reader.has_bias
+        return SparseWeights.from_arrays(arrays, n_rows, len(reader.space))
 
     def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         meta, arrays = super()._fitted_state()

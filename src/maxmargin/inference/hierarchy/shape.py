@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 __all__ = [
     "HierarchyShape",
+    "all_ancestors",
     "ancestors",
     "hierarchy_shape",
     "is_forest",
@@ -129,6 +130,23 @@ def ancestors(shape: HierarchyShape, nodes: npt.ArrayLike) -> npt.NDArray[np.boo
     for v in range(len(found) - 1, -1, -1):  # children first
         if found[v]:
             found[shape.parents[shape.parent_at[v] : shape.parent_at[v + 1]]] = True
+    return found
+
+
+def all_ancestors(shape: HierarchyShape) -> list[npt.NDArray[np.int64]]:
+    """Return for each node itself and all nodes above it, in increasing order.
+
+    Examples
+    --------
+    >>> from maxmargin.inference.hierarchy.shape import all_ancestors, hierarchy_shape
+    >>> [own.tolist() for own in all_ancestors(hierarchy_shape(3, child=[1, 2], parent=[0, 1]))]
+    [[0], [0, 1], [0, 1, 2]]
+    """
+    found: list[npt.NDArray[np.int64]] = []
+    for v in range(len(shape.parent_at) - 1):
+        above = shape.parents[shape.parent_at[v] : shape.parent_at[v + 1]]
+        own = np.concatenate([*(found[p] for p in above), np.array([v])])
+        found.append(np.unique(own) if len(above) > 1 else own)
     return found
 
 

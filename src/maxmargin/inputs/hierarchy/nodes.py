@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from maxmargin.inference.hierarchy.shape import (
     HierarchyShape,
+    all_ancestors,
     hierarchy_shape,
     is_forest,
     parents_first,
@@ -145,11 +146,7 @@ class Hierarchy(WaysIn):
     @cached_property
     def ancestry(self) -> sp.csr_matrix:
         """Row v marks the nodes on the paths to node v, itself included; int32, M x M."""
-        above: list[np.ndarray] = []
-        for v in range(len(self)):
-            own = self.shape.parents[self.shape.parent_at[v] : self.shape.parent_at[v + 1]]
-            found = [np.array([v], dtype=np.int64), *(above[p] for p in own)]
-            above.append(np.unique(np.concatenate(found)))
+        above = all_ancestors(self.shape)
         ends = np.concatenate([[0], np.cumsum([len(row) for row in above])])
         cells = np.ones(ends[-1], dtype=np.int32)
         return sp.csr_matrix((cells, np.concatenate(above), ends), shape=(len(self), len(self)))

@@ -18,6 +18,7 @@ these few outputs alone, which costs neither the scores nor the updates of the o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -197,6 +198,31 @@ def few_pass(
     return total
 
 
+def visit_moving(
+    visit: Callable[[np.ndarray], float],
+    gap: np.ndarray,
+    can_move: np.ndarray,
+    whole: float,
+    n_left: int,
+    rng: np.random.Generator,
+) -> None:
+    """Visit the blocks that still move, until their gaps are small beside ``whole``.
+
+    ``visit`` makes a pass over some blocks, writes their gaps to ``gap``, and returns the sum;
+    ``whole`` is that of a pass over all. ``n_left`` is the largest number of passes.
+    """
+    moving = np.flatnonzero((gap > STILL * whole / len(gap)) & can_move)
+    while n_left > 0 and len(moving) > 0:
+        # Several sweeps per call where the blocks are few: the call itself costs about ten visits.
+        n_sweeps = min(max(512 // len(moving), 1), 5, n_left)
+        order = np.concatenate([rng.permutation(moving) for _ in range(n_sweeps)])
+        rest = visit(order) / n_sweeps
+        if rest <= ENOUGH * whole:
+            break
+        moving = moving[gap[moving] > STILL * rest / len(moving)]
+        n_left -= n_sweeps
+
+
 @dataclass(frozen=True)
 class SDCA(Solver):
     """Dual coordinate ascent over blocks, each solved over all it knows.
@@ -259,18 +285,11 @@ class SDCA(Solver):
         n = problem.n_examples
         whole, mean = self._pass(problem, state, rng.permutation(n), True, state.w_mean)
         state.w_mean = cast(np.ndarray, mean)
-        moving = np.flatnonzero((state.gap > STILL * whole / n) & (state.n_active > 1))
-        n_left = self.repeats
-        while n_left > 0 and len(moving) > 0:
-            # Several sweeps per call where the blocks are few: the call itself costs about ten
-            # visits.
-            n_sweeps = min(max(512 // len(moving), 1), 5, n_left)
-            order = np.concatenate([rng.permutation(moving) for _ in range(n_sweeps)])
-            rest = self._pass(problem, state, order, False, None)[0] / n_sweeps
-            if rest <= ENOUGH * whole:
-                break
-            moving = moving[state.gap[moving] > STILL * rest / len(moving)]
-            n_left -= n_sweeps
+
+        def again(order: np.ndarray) -> float:
+            return self._pass(problem, state, order, False, None)[0]
+
+        visit_moving(again, state.gap, state.n_active > 1, whole, self.repeats, rng)
         dual, estimate = dual_value(problem, state), whole / n
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)

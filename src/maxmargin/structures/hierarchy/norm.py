@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin.core.contract import (
     ColumnWeights,
     ListedGram,
+    ListedPaths,
+    as_matrix,
+    has_paths,
     implements,
     listed_gram,
     listed_norms,
+    listed_paths,
     metric,
 )
 from maxmargin.features.rows import squared_norms
@@ -40,3 +45,22 @@ def _listed_gram(data):
             np.zeros((0, 0)), data.node_at.copy(), data.nodes.copy(), np.array(data.alpha)
         )
     return ListedGram(label_gram(data), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0))
+
+
+@implements(has_paths, HierarchyPaths)
+def _has_paths(data):
+    """Tell whether no node has several parents."""
+    return len(data.parent) > 0
+
+
+@implements(listed_paths, HierarchyPaths)
+def _listed_paths(data):
+    """Return the rows in CSR form, with the constant behind them, and the paths of labels."""
+    X = sp.csr_matrix(as_matrix(data.features, data.n_columns))
+    if data.has_bias:
+        ones = sp.csr_matrix(np.ones((X.shape[0], 1), dtype=X.dtype))
+        X = sp.hstack([X, ones], format="csr")
+    return ListedPaths(
+        X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, X.shape[1],
+        data.node_at, data.nodes, data.parent, data.alpha,
+    )  # fmt: skip

@@ -33,7 +33,7 @@ from maxmargin.core.contract import (
     workspace,
 )
 from maxmargin.features.rows import as_features, check_labels, frozen, row_lengths
-from maxmargin.inference.hierarchy.shape import HierarchyShape, ancestors, is_forest, parents_of
+from maxmargin.inference.hierarchy.shape import HierarchyShape, all_ancestors, is_forest, parents_of
 from maxmargin.structures.hierarchy.data import HierarchyPaths, add_node, check_alpha, score_nodes
 
 
@@ -91,7 +91,8 @@ def paths_data(
             f"label_nodes must have different nodes from 0 to {n_nodes - 1}; got {own.tolist()}."
         )
     check_labels(labels, X.shape[0], len(own))
-    sets = [np.flatnonzero(ancestors(shape, [node])) for node in own]
+    above = all_ancestors(shape)
+    sets = [above[node] for node in own]
     node_at = np.concatenate([[0], np.cumsum([len(nodes) for nodes in sets])])
     return HierarchyPaths(
         as_features(X),

@@ -1,0 +1,1 @@
+"""Dual coordinate ascent without dense weights, for many labels and sparse rows."""
