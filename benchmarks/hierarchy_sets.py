@@ -84,14 +84,9 @@ class WeightedFlat(FlatSVM):
 
     positive = 1.0
 
-    def _learn(self, rows: Any, cells: sp.csc_matrix, weight: np.ndarray) -> None:
+    def _machine(self) -> LinearSVC:
         classes = {True: self.positive, False: 1.0}
-        self._models = []
-        for v in range(len(self._reader.space)):
-            target = np.zeros(cells.shape[0], dtype=bool)
-            target[cells.indices[cells.indptr[v] : cells.indptr[v + 1]]] = True
-            model = LinearSVC(C=self.C, random_state=0, dual="auto", class_weight=classes)
-            self._models.append((v, model.fit(rows, target)))
+        return LinearSVC(C=self.C, random_state=0, dual="auto", class_weight=classes)
 
 
 def machine(make: Any) -> Callable[[Case, Any, Any, Setting], Fitted]:

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from maxmargin.core.problem import Problem
 from maxmargin.costs import Hamming
 from maxmargin.search.direct import Direct
+from maxmargin.solvers import SOLVERS
 from maxmargin.structures.chain.data import chain_data, chain_layout
 from maxmargin.structures.classes.data import multiclass_data
 from maxmargin.surrogates import MarginRescaling
@@ -82,6 +83,10 @@ class Tiny:
         value = self.primal(scale * np.array(answer.x)[:d], lam)
         assert abs(value - answer.obj_val_dual) <= 1e-8 * max(1e-3, value)
         return value
+
+
+#: Solvers that fit classes: all but those without dense weights, which have tests of their own.
+PLAIN_SOLVERS = [name for name, kind in SOLVERS.items() if kind.has_dense_weights]
 
 
 @functools.cache

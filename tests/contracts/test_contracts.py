@@ -33,7 +33,7 @@ from maxmargin.surrogates import SURROGATES, MarginRescaling
 from maxmargin.testing import check_oracles, check_solver, optimum, tiny_problem
 from maxmargin.testing.exact import all_planes
 from maxmargin.testing.tiny import Agreement, fitting_costs
-from tests.helpers import structure_fits
+from tests.helpers import PLAIN_SOLVERS, structure_fits
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -260,7 +260,7 @@ def test_the_optimum_does_not_depend_on_how_features_are_held(structure, feature
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", PLAIN_SOLVERS)
 def test_threads_change_nothing(solver, monkeypatch):
     monkeypatch.setattr("maxmargin.core.workers.CHUNK", 1)
     needs = SOLVERS[solver].needs
@@ -482,7 +482,7 @@ def test_the_optimum_is_that_of_a_qp_solver(structure, cost):
     magnitude=st.sampled_from([0.0, 1e-6, 1.0, 1e4]),
     lam=st.sampled_from([1e-3, 1.0, 1e6]),
     cost=st.sampled_from([Hamming(), ZeroOne()]),
-    solver=st.sampled_from(sorted(SOLVERS)),
+    solver=st.sampled_from(sorted(PLAIN_SOLVERS)),
     seed=st.integers(0, 100),
 )
 def test_corner_cases(n_labels, n_columns, lengths, magnitude, lam, cost, solver, seed):

@@ -23,7 +23,7 @@ from maxmargin.structures import STRUCTURES
 from maxmargin.surrogates import SURROGATES
 from maxmargin.testing import tiny_problem
 from maxmargin.testing.tiny import FORMS, fitting_costs
-from tests.helpers import structure_fits
+from tests.helpers import PLAIN_SOLVERS, structure_fits
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="nothing is erased where nothing is compiled"
@@ -112,7 +112,7 @@ def sorts_of_data():
     return [*packages.values(), *cells.values()]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", PLAIN_SOLVERS)
 def test_solvers_typed_and_erased_are_equal_to_the_bit(solver):
     erased, typed = (solve(mode, solver, "multiclass") for mode in ("erased", "typed"))
     assert agree(erased, typed)
@@ -173,7 +173,7 @@ def test_structures_in_python_are_called_back(structure):
         assert np.allclose(erased, plain, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", PLAIN_SOLVERS)
 @pytest.mark.parametrize("structure", TYPED)
 def test_every_solver_runs_erased(structure, solver):
     """Each pair once, with surrogates that change from pair to pair, so that each is met."""

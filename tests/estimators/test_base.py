@@ -43,6 +43,7 @@ from maxmargin.surrogates import MarginRescaling
 from maxmargin.training.progress import ProgressLine
 from maxmargin.training.settings import generator
 from maxmargin.training.warm import digest
+from tests.helpers import PLAIN_SOLVERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -641,7 +642,7 @@ def test_generators_in_a_file(data, tmp_path):
 # -- checkpoints ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", sorted(SOLVERS))
+@pytest.mark.parametrize("solver", sorted(PLAIN_SOLVERS))
 def test_a_resumed_run_ends_where_it_would_have(data, tmp_path, solver):
     X, y = data
     path = tmp_path / "run.mm"
@@ -658,7 +659,7 @@ def test_a_resumed_run_ends_where_it_would_have(data, tmp_path, solver):
     assert ours == [(r.pass_, r.validation_score) for r in whole.result_.history]
 
 
-@pytest.mark.parametrize("solver", sorted(SOLVERS))
+@pytest.mark.parametrize("solver", sorted(PLAIN_SOLVERS))
 def test_a_pass_that_is_cut_short_is_not_in_the_checkpoint(data, tmp_path, monkeypatch, solver):
     X, y = data
     path = tmp_path / "run.mm"

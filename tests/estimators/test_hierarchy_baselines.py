@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
-from maxmargin import Hierarchy
+from maxmargin import Hierarchy, load
 from maxmargin.estimators.hierarchy import FlatSVM, LocalRidge, LocalSVM
 from maxmargin.estimators.hierarchy.ridge import RidgeGroup
 
@@ -21,6 +21,24 @@ def leaf_data(rng, n=60):
     centres = {"cat": (3, 1), "dog": (3, -1), "fox": (-3, 0)}
     y = rng.choice(list(centres), size=n)
     return np.array([centres[name] for name in y]) + rng.normal(scale=0.3, size=(n, 2)), y
+
+
+@pytest.mark.parametrize("model", [*BASELINES, LocalRidge(leverage=False)], ids=str)
+@pytest.mark.parametrize("space", ["leaf", "closed"])
+def test_files_hold_them(rng, model, space, tmp_path):
+    X, y = leaf_data(rng)
+    own = clone(model).set_params(hierarchy=TREE, space=space)
+    own.fit(X, y if space == "leaf" else [{name} for name in y]).save(tmp_path / "a.mm")
+    again = load(tmp_path / "a.mm")
+    assert type(again) is type(model) and again.get_params()["C"] == model.C
+    np.testing.assert_allclose(again.node_scores(X), own.node_scores(X), atol=1e-12)
+    assert list(again.predict(X)) == list(own.predict(X))
+    meta, arrays = own.to_state()
+    wrong = {name: array for name, array in arrays.items() if not name.startswith("weights")}
+    with pytest.raises(ValueError, match="there is no array 'weights"):
+        type(model).from_state(meta, wrong)
+    with pytest.raises(ValueError, match="which nothing here knows"):
+        type(model).from_state(meta, {**arrays, "more": np.zeros(1)})
 
 
 @pytest.mark.parametrize("model", BASELINES, ids=lambda m: type(m).__name__)

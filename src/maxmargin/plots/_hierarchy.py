@@ -21,6 +21,13 @@ _LETTER = 0.08  # inches per letter of a name
 _MOST_CLASSES = 100  # rows of a confusion matrix
 
 
+def _lengths(coef: Any) -> np.ndarray:
+    """Return the length of each row, dense or sparse."""
+    if hasattr(coef, "toarray"):
+        return np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
+    return np.asarray(np.linalg.norm(coef, axis=1))
+
+
 def hierarchy_weights(estimator: Any, ax: Axes | None = None, *, most: int = 120) -> Axes:
     """Draw the hierarchy with the length of each node's weights.
 
@@ -53,7 +60,7 @@ def hierarchy_weights(estimator: Any, ax: Axes | None = None, *, most: int = 120
     space = estimator._reader.space
     norms = np.full(len(hierarchy), np.nan)
     plain = ~space.is_stop
-    norms[space.node[plain]] = np.linalg.norm(estimator.coef_[plain], axis=1)
+    norms[space.node[plain]] = _lengths(estimator.coef_[plain])
     layout = lay_out(hierarchy, most=most)
     texts = _texts(layout, hierarchy)
     ax = _tree_axes(ax, layout, texts)

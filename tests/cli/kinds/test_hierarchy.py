@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,9 +77,26 @@ def test_options_are_parameters(cli):
     assert json.loads(out)["params"]["missed_weight"] == 2.0
 
 
+def test_edges_have_weights_and_features_weights_in_the_norm(cli):
+    Path("weights.txt").write_text("0\n1\n")
+    out, _ = cli("train", "hierarchy", "paths.npz", "--weights-of", "edges", "-m", "e.mm",
+                 "--feature-weights", "weights.txt", "--json", "-q")  # fmt: skip
+    assert json.loads(out)["params"]["model"] == "edges"
+    out, _ = cli("inspect", "e.mm", "--json")
+    weights = json.loads(out)["weights"]
+    assert "1 > 1/1" in weights
+    assert all(row["weight"] == 0.0 for rows in weights.values() for row in rows
+               if row["feature"] == "x[0]")  # fmt: skip
+    out, _ = cli("inspect", "e.mm")
+    assert "Longest weights" in out and " > 1" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["hierarchy", "paths.npz", "--weights-of", "leaves"], "model='leaves' is not known"),
+        (["hierarchy", "paths.npz", "--feature-weights", "tree.txt"], "has 6 numbers, but X has 2"),
+        (["hierarchy", "paths.npz", "--feature-weights", "one.arff"], "must hold one number per"),
         (["hierarchy", "paths.npz", "--space", "leafs"], "space='leafs' is not known"),
         (["hierarchy", "paths.npz", "--alpha", "most"], "alpha='most' is not known"),
         (["hierarchy", "paths.npz", "--missed-weight", "2"], "an output is one path"),

@@ -63,6 +63,22 @@ _HIERARCHY = OwnOptions(
             float | None,
             typer.Option(help="The exponent of --alpha rho; else 2.", rich_help_panel=_PANEL),
         ],
+        "weights_of": Annotated[
+            str | None,
+            typer.Option(
+                help="What has weights: nodes, edges (a block for each labelling of their ends), "
+                "or paths (partial paths besides, of trees); else nodes.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
+        "feature_weights": Annotated[
+            Path | None,
+            typer.Option(
+                help="A file with the weight of each feature in the norm, one number per line; a "
+                "feature of weight 0 is not used. Else all are 1.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
         "missed_weight": Annotated[
             float | None,
             typer.Option(
@@ -74,6 +90,30 @@ _HIERARCHY = OwnOptions(
     },
     "is for hierarchies (`train hierarchy`), which `train {kind}` does not learn",
 )
+
+
+def _regularizer(path: Path) -> Any:
+    """Return the norm whose weights of features a file holds."""
+    from maxmargin.regularizers import Diagonal
+
+    alpha = []
+    for k, line in enumerate(path.read_text(encoding="utf-8").split()):
+        try:
+            alpha.append(float(line))
+        except ValueError:
+            raise ValueError(
+                f"{path} must hold one number per line, got {line!r} as number {k + 1}."
+            ) from None
+    return Diagonal(alpha)
+
+
+def weight_lengths(coef: Any) -> Any:
+    """Return the length of the weights of each node or edge, dense or sparse."""
+    import numpy as np
+
+    if hasattr(coef, "toarray"):
+        return np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
+    return np.linalg.norm(np.reshape(coef, (len(coef), -1)), axis=1)
 
 
 class Hierarchy(Kind):
@@ -88,6 +128,7 @@ class Hierarchy(Kind):
         "space": "space",
         "alpha": "alpha",
         "rho": "rho",
+        "weights_of": "model",
         "missed_weight": "missed_weight",
         "missing": "missing",
     }
@@ -111,6 +152,8 @@ class Hierarchy(Kind):
     def settings(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters, with the hierarchy of a file."""
         found = super().settings(params, own)
+        if own.get("feature_weights") is not None:
+            found["regularizer"] = _regularizer(own["feature_weights"])
         order = own.get("edge_order")
         if order is not None and own.get("hierarchy") is None:
             raise ValueError("--edge-order is for the file that --hierarchy names.")
@@ -189,32 +232,48 @@ class Hierarchy(Kind):
 
     def weights(self, path: Path, estimator: Any, labels: list[str] | None) -> Any:
         """Return the weights of each node by its name; of a leaf for its parent with a mark."""
-        is_stop = estimator._reader.space.is_stop
-        names = [
-            f"{name} (ends here)" if stop else str(name)
-            for name, stop in zip(estimator.nodes_, is_stop, strict=True)
-        ]
+        names = self._names(estimator)
         for label in labels or ():
             if label not in names:
                 shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
                 raise ValueError(f"--label: {label!r} is none of {shown}.")
-        rows = zip(names, estimator.coef_, strict=True)
+        coef = estimator.coef_
+        if hasattr(coef, "toarray"):
+            if not labels:
+                raise ValueError(
+                    f"{path} has sparse weights of {len(names)} nodes: name some by --label."
+                )
+            chosen = [names.index(label) for label in labels]
+            return dict(zip(labels, coef[chosen].toarray(), strict=True))
+        if coef.ndim == 4:  # of an edge: how much better its child is in than out, below its parent
+            coef = coef[:, :, 1, 1] - coef[:, :, 1, 0]
+        rows = zip(names, coef, strict=True)
         return {name: row for name, row in rows if not labels or name in labels}
+
+    def _names(self, estimator: Any) -> list[str]:
+        """Return the names of what has weights."""
+        if hasattr(estimator, "edges_"):
+            return [f"{'' if a is None else a} > {b}" for a, b in estimator.edges_]
+        is_stop = estimator._reader.space.is_stop
+        return [
+            f"{name} (ends here)" if stop else str(name)
+            for name, stop in zip(estimator.nodes_, is_stop, strict=True)
+        ]
 
     def facts(self, estimator: Any) -> dict[str, Any]:
         """Return the hierarchy and the space of a model."""
         return {"hierarchy": repr(estimator.hierarchy_), "space": estimator.space_}
 
     def weight_tables(self, estimator: Any, top: int) -> list[Any]:
-        """Return the nodes whose weights are longest."""
+        """Return the nodes or edges whose weights are longest."""
         import numpy as np
 
-        norms = np.linalg.norm(estimator.coef_, axis=1)
+        norms, names = weight_lengths(estimator.coef_), self._names(estimator)
         order = np.argsort(-norms, kind="stable")[: 5 * top]
-        cells = [
-            [str(estimator.nodes_[v]), f"{norms[v]:.4f}", f"{estimator.alpha_[v]:.4f}"]
-            for v in order
-        ]
+        if hasattr(estimator, "edges_"):
+            edges = [[names[e], f"{norms[e]:.4f}"] for e in order]
+            return [console.grid("Longest weights", ["edge", "norm"], edges, n_text=1)]
+        cells = [[names[v], f"{norms[v]:.4f}", f"{estimator.alpha_[v]:.4f}"] for v in order]
         return [console.grid("Longest weights", ["node", "norm", "alpha"], cells, n_text=1)]
 
     def sample(self, storage: str, dtype: str) -> tuple[Any, Any]:

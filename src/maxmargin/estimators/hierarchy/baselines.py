@@ -7,129 +7,59 @@ agree with it, `LocalSVM` and `LocalRidge` learn each node from the examples of 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators.hierarchy.encoding import HierarchyOptions, HierarchyReader
-from maxmargin.estimators.hierarchy.local import (
-    NodeProblem,
-    agreed,
-    best_path,
-    node_problems,
-    to_leaves,
-)
-from maxmargin.estimators.hierarchy.measures import weighted_score
+from maxmargin.estimators.hierarchy.baseline import Baseline
+from maxmargin.estimators.hierarchy.local import node_problems
 from maxmargin.estimators.hierarchy.ridge import RidgeGroup
-from maxmargin.inputs.checks import check_number, check_weights
-from maxmargin.inputs.columns import check_columns
-from maxmargin.inputs.hierarchy import Hierarchy
-from maxmargin.inputs.hierarchy.paths import check_separator
-from maxmargin.inputs.hierarchy.space import check_space
-from maxmargin.inputs.rows import RowInputs
+from maxmargin.inputs.stored import Arrays
+from maxmargin.persistence import register
 
 __all__ = ["FlatSVM", "LocalRidge", "LocalSVM"]
 
 
-class _Baseline(RowInputs, ClassifierMixin, BaseEstimator):
-    """Reading and writing, for all baselines; subclasses learn scores of nodes."""
+class LinearBaseline(Baseline):
+    """One LinearSVC of scikit-learn for each of some nodes; subclasses say what they tell apart."""
 
-    min_count = 1
-    n_hashed_features = None
-    C: float
-    hierarchy: Any
-    space: str
-    separator: str
-    missing: str
-    random_state: Any
-    _reader: HierarchyReader
+    def _problems(self, cells: sp.csc_matrix) -> Iterator[tuple[int, Any, np.ndarray]]:
+        """Yield nodes, each with its examples and their targets."""
+        raise NotImplementedError
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing != "error"
-        tags.target_tags.required = True
-        return tags
+    def _machine(self) -> Any:
+        """Return an unfitted classifier of two classes."""
+        from sklearn.svm import LinearSVC  # here, because other estimators do not need it
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows and labels of the forms that `HierarchySVM` takes."""
-        check_number("C", self.C)
-        check_columns(self.missing)
-        check_space(self.space)
-        check_separator(self.separator)
-        rows = self._columned(self._rows(X, reset=True), reset=True)
-        options = HierarchyOptions(
-            self.hierarchy, self.space, self.separator, "none", 2.0, False, True
-        )
-        reader, labels = HierarchyReader.learn(y, rows.shape[0], options)
-        weight = check_weights(sample_weight, rows.shape[0])
-        self._reader, space = reader, reader.space
-        self.hierarchy_: Hierarchy = space.hierarchy
-        self.space_, self.nodes_ = space.kind, space.names
-        self.classes_ = space.classes if space.has_one else space.names[~space.is_stop]
-        if space.has_one:
-            codes = space.codes(labels.closed)
-            cells = sp.csr_matrix(space.ancestry()[space.leaves[codes]])
-        else:
-            cells = space.cells(labels.closed)
-        self._learn(rows, cells.tocsc(), weight)
-        return self
+        return LinearSVC(C=self.C, random_state=self.random_state, dual="auto")
 
     def _learn(self, rows: Any, cells: sp.csc_matrix, weight: np.ndarray) -> None:
-        raise NotImplementedError
+        nodes, weights = [], []
+        for v, own, target in self._problems(cells):
+            model = self._machine().fit(rows[own], target, sample_weight=weight[own])
+            nodes.append(v)
+            weights.append(np.append(model.coef_[0], model.intercept_))
+        self._learnt = np.array(nodes, dtype=np.int64)
+        self._weights = np.array(weights).reshape(len(nodes), rows.shape[1] + 1)
 
     def _local_scores(self, rows: Any) -> np.ndarray:
-        """Return the scores of the nodes of the model; inf where there was nothing to learn."""
-        raise NotImplementedError
-
-    def _flags(self, rows: Any) -> np.ndarray:
-        scores = self._local_scores(rows)
-        space = self._reader.space
-        if space.has_one:
-            return best_path(scores, space)
-        flags = agreed(scores, space) > 0.0
-        return to_leaves(flags, scores, space) if space.kind == "paths" else flags
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self, "space_")
-        return self._columned(self._rows(X, reset=False), reset=False)
-
-    def predict(self, X: Any) -> Any:
-        """Return labels that agree with the hierarchy, in the form that y had at fit."""
-        return self._reader.write(self._flags(self._checked(X)))
-
-    def node_scores(self, X: Any) -> np.ndarray:
-        """Return the score of every node of `hierarchy_`, never more than those above it have.
-
-        inf for nodes that were in every label at fit, -inf for those that were in none.
-        """
-        rows = self._checked(X)
-        space = self._reader.space
-        found = np.full((rows.shape[0], len(self.hierarchy_)), -np.inf)
-        plain = ~space.is_stop
-        found[:, space.node[plain]] = agreed(self._local_scores(rows), space)[:, plain]
-        found[:, space.always] = np.inf
+        found = np.full((rows.shape[0], len(self._reader.space)), np.inf)
+        found[:, self._learnt] = rows @ self._weights[:, :-1].T + self._weights[:, -1]
         return found
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy where a label is one path, else micro-F1 over nodes."""
-        rows = self._checked(X)
-        labels = self._reader.read(y, rows.shape[0], extend=True)
-        weight = check_weights(sample_weight, rows.shape[0])
-        truth, guess = self._reader.compare(labels, self._flags(rows))
-        return weighted_score(self._reader.space.has_one, truth, guess, weight)
+    def _learnt_arrays(self) -> dict[str, np.ndarray]:
+        return {"nodes": self._learnt, "weights": self._weights}
+
+    def _restore_learnt(self, arrays: Arrays) -> None:
+        self._learnt = arrays.take("nodes", (None,), np.int64, 0, len(self._reader.space))
+        n_columns = self.columns_.n_columns
+        self._weights = arrays.take("weights", (len(self._learnt), n_columns + 1))
 
 
-def _linear(C: float, random_state: Any) -> Any:
-    from sklearn.svm import LinearSVC  # here, because other estimators do not need it
-
-    return LinearSVC(C=C, random_state=random_state, dual="auto")
-
-
-class FlatSVM(_Baseline):
+@register
+class FlatSVM(LinearBaseline):
     """Linear SVMs that do not know the hierarchy: one against the rest, for each label or node.
 
     Where an output is one path, the label of best score is predicted. Sets of nodes are those whose
@@ -149,37 +79,11 @@ class FlatSVM(_Baseline):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        hierarchy: Any = None,
-        space: str = "auto",
-        separator: str = "/",
-        missing: str = "indicator",
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.hierarchy = hierarchy
-        self.space = space
-        self.separator = separator
-        self.missing = missing
-        self.random_state = random_state
-
-    def _learn(self, rows: Any, cells: sp.csc_matrix, weight: np.ndarray) -> None:
+    def _problems(self, cells: sp.csc_matrix) -> Iterator[tuple[int, Any, np.ndarray]]:
         space = self._reader.space
         columns = space.leaves if space.has_one else np.arange(len(space))
-        self._models = []
         for v in columns.tolist():
-            target = _column(cells, v)
-            model = _linear(self.C, self.random_state)
-            self._models.append((v, model.fit(rows, target, sample_weight=weight)))
-
-    def _local_scores(self, rows: Any) -> np.ndarray:
-        found = np.full((rows.shape[0], len(self._reader.space)), np.inf)
-        for v, model in self._models:
-            found[:, v] = model.decision_function(rows)
-        return found
+            yield v, slice(None), _column(cells, v)
 
     def _flags(self, rows: Any) -> np.ndarray:
         space = self._reader.space
@@ -189,7 +93,8 @@ class FlatSVM(_Baseline):
         return np.asarray(space.ancestry()[space.leaves[codes]].toarray() > 0)
 
 
-class LocalSVM(_Baseline):
+@register
+class LocalSVM(LinearBaseline):
     """A linear SVM for each node, learnt from the examples of all its parents ("H-SVM").
 
     Where an output is one path, the best child is taken from the top to a leaf. Sets of nodes are
@@ -208,40 +113,14 @@ class LocalSVM(_Baseline):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        hierarchy: Any = None,
-        space: str = "auto",
-        separator: str = "/",
-        missing: str = "indicator",
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.hierarchy = hierarchy
-        self.space = space
-        self.separator = separator
-        self.missing = missing
-        self.random_state = random_state
-
-    def _learn(self, rows: Any, cells: sp.csc_matrix, weight: np.ndarray) -> None:
-        self._models = []
+    def _problems(self, cells: sp.csc_matrix) -> Iterator[tuple[int, Any, np.ndarray]]:
         for problem in node_problems(cells, self._reader.space):
-            own = problem.rows
-            for v, target in zip(problem.nodes, problem.targets.T, strict=True):
-                model = _linear(self.C, self.random_state)
-                model.fit(rows[own], target, sample_weight=weight[own])
-                self._models.append((v, model))
-
-    def _local_scores(self, rows: Any) -> np.ndarray:
-        found = np.full((rows.shape[0], len(self._reader.space)), np.inf)
-        for v, model in self._models:
-            found[:, v] = model.decision_function(rows)
-        return found
+            for v, target in zip(problem.nodes.tolist(), problem.targets.T, strict=True):
+                yield v, problem.rows, target
 
 
-class LocalRidge(_Baseline):
+@register
+class LocalRidge(Baseline):
     """Regularised least squares for each node, from the examples of all its parents ("H-RLS").
 
     The score of x is y' S (I/C + S S' + x x')^-1 x, where S has the examples as columns and y their
@@ -276,16 +155,18 @@ class LocalRidge(_Baseline):
         missing: str = "indicator",
         random_state: Any = None,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C=C,
+            hierarchy=hierarchy,
+            space=space,
+            separator=separator,
+            missing=missing,
+            random_state=random_state,
+        )
         self.leverage = leverage
-        self.hierarchy = hierarchy
-        self.space = space
-        self.separator = separator
-        self.missing = missing
-        self.random_state = random_state
 
     def _learn(self, rows: Any, cells: sp.csc_matrix, weight: np.ndarray) -> None:
-        self._groups: list[tuple[NodeProblem, RidgeGroup]] = []
+        self._groups: list[tuple[np.ndarray, RidgeGroup]] = []
         for problem in node_problems(cells, self._reader.space):
             group = RidgeGroup.learn(
                 rows[problem.rows],
@@ -294,13 +175,36 @@ class LocalRidge(_Baseline):
                 float(self.C),
                 self.leverage,
             )
-            self._groups.append((problem, group))
+            self._groups.append((problem.nodes, group))
 
     def _local_scores(self, rows: Any) -> np.ndarray:
         found = np.full((rows.shape[0], len(self._reader.space)), np.inf)
-        for problem, group in self._groups:
-            found[:, problem.nodes] = group.scores(rows)
+        for nodes, group in self._groups:
+            found[:, nodes] = group.scores(rows)
         return found
+
+    def _learnt_arrays(self) -> dict[str, np.ndarray]:
+        arrays: dict[str, np.ndarray] = {}
+        for k, (nodes, group) in enumerate(self._groups):
+            arrays |= {f"nodes.{k}": nodes.astype(np.int64), f"weights.{k}": group.weights}
+            if group.factor is not None:
+                arrays[f"factor.{k}"] = np.tril(group.factor[0])
+        return arrays
+
+    def _restore_learnt(self, arrays: Arrays) -> None:
+        self._groups = []
+        size = self.columns_.n_columns + 1
+        while f"nodes.{len(self._groups)}" in arrays:
+            k, n_nodes = len(self._groups), len(self._reader.space)
+            nodes = arrays.take(f"nodes.{k}", (None,), np.int64, 0, n_nodes)
+            weights = arrays.take(f"weights.{k}", (size, len(nodes)))
+            factor = None
+            if self.leverage:
+                lower = arrays.take(f"factor.{k}", (size, size))
+                if not (np.diag(lower) > 0.0).all():
+                    raise ValueError(f"array 'factor.{k}' must be a Cholesky factor")
+                factor = lower, True
+            self._groups.append((nodes, RidgeGroup(weights, factor)))
 
 
 def _column(cells: sp.csc_matrix, v: int) -> np.ndarray:

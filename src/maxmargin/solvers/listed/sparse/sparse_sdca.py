@@ -118,7 +118,7 @@ class SparseSDCA(Solver):
 
     name: ClassVar[str] = "sparse_sdca"
     state_class: ClassVar[type[State]] = SparseState
-    needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear", "listed", "paths", "rows"})
+    needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear", "listed", "paths"})
     has_dense_weights: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
