@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin
 from maxmargin import Hierarchy, HierarchySVM, MulticlassSVM
+from maxmargin.testing.enumerate import node_sets
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -253,6 +254,39 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
         svm(hierarchy=TREE, alpha="shared", space="closed").fit(X, y)
 
 
+def check_field_answers(field, X):
+    """Compare all answers about a few rows with the list of all closed sets."""
+    hierarchy = field.hierarchy_
+    sets = node_sets(hierarchy.shape, "closed")
+    top = field.predict_topk(X, k=len(sets) + 3)
+    marginals = field.predict_marginals(X, temperature=0.7)
+    margins, best = field.node_scores(X), field.predict(X)
+    for i, (outputs, scores) in enumerate(zip(top.outputs, top.scores, strict=True)):
+        flags = hierarchy.closures(outputs)[0].toarray()
+        assert len(np.unique(flags, axis=0)) == len(flags) == len(sets)
+        assert (np.diff(scores) <= 1e-9).all() and tuple(outputs[0]) == tuple(best[i])
+        if field.model == "edges":  # the score of a set by the weights of its edges
+            on = dict(zip([*hierarchy.nodes, None], [*flags.T, 1], strict=True))
+            blocks = np.einsum("efab,f->eab", field.coef_, X[i]) + field.intercept_
+            expected = sum(b[on[p], on[c]] for b, (p, c) in zip(blocks, field.edges_, strict=True))
+            np.testing.assert_allclose(scores, expected, atol=1e-8)
+        p = np.exp((scores - scores.max()) / 0.7)
+        np.testing.assert_allclose(marginals[i], p @ flags / p.sum(), atol=1e-8)
+        for v in range(len(hierarchy)):
+            with_, without = scores[flags[:, v] == 1].max(), scores[flags[:, v] == 0].max()
+            assert margins[i, v] == pytest.approx(with_ - without, abs=1e-8)
+    np.testing.assert_allclose(field.decision_function(X), margins)
+    assert field.predict(X, threshold=0.0) == best
+    last = hierarchy.nodes.tolist()[-1]
+    for row in field.predict(X, fixed=[last] * len(X)):
+        assert last in row
+    for row in field.predict_topk(X, k=2, fixed=[{last: False}] * len(X)).outputs:
+        assert all(last not in each for each in row)
+    above = hierarchy.above(last)[0]
+    with pytest.raises(ValueError, match="no output of sample 0 has the nodes that are fixed"):
+        field.predict(X, fixed=[{last: True, above: False}] * len(X))
+
+
 def test_edge_fields(rng, tmp_path):
     hierarchy = Hierarchy.of({"top": ["pet", "wild"], "pet": ["cat", "dog"], "wild": ["owl"]})
     X, y, _ = set_data(rng, hierarchy, n=25)
@@ -263,11 +297,7 @@ def test_edge_fields(rng, tmp_path):
     assert hierarchy.closures(predicted)[0].nnz == sum(len(row) for row in predicted)
     field.save(tmp_path / "a.mm")
     assert maxmargin.load(tmp_path / "a.mm").predict(X) == field.predict(X)
-    for method in ("decision_function", "predict_topk", "predict_marginals", "node_scores"):
-        with pytest.raises(ValueError, match="model='nodes' has"):
-            getattr(field, method)(X)
-    with pytest.raises(ValueError, match="fixed needs scores of nodes"):
-        field.predict(X, fixed=[None] * 25)
+    check_field_answers(field, X[:4])
     for params, message in (
         ({"alpha": "none"}, "takes no alpha"),
         ({"space": "leaf"}, "space='closed'"),
@@ -286,6 +316,16 @@ def test_edge_fields_with_partial_paths(rng):
     assert field.result_.status == "converged" and field.score(X, y) > 0.9
     predicted = field.predict(rng.normal(size=X.shape))
     assert hierarchy.closures(predicted)[0].nnz == sum(len(row) for row in predicted)
+    check_field_answers(field, X[:3])
+
+
+def test_edge_fields_of_a_dag(rng):
+    hierarchy = Hierarchy.from_edges([("b", "a"), ("c", "a"), ("d", "b"), ("d", "c")])
+    X, y, _ = set_data(rng, hierarchy, n=15)
+    field = svm(hierarchy=hierarchy, model="edges", C=1.0, tol=0.2).fit(X, y)
+    check_field_answers(field, X[:3])
+    with pytest.raises(ValueError, match=r"'paths' is for trees, but the node 'd' has several"):
+        svm(hierarchy=hierarchy, model="paths").fit(X, y)
 
 
 # -- files, paths, batches -----------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from maxmargin.core import predict
 from maxmargin.core.contract import n_weights
 from maxmargin.costs.tables import free_cost
+from maxmargin.estimators.graph.outputs import for_each_graph
+from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inference.graph.public import graph_marginals, graph_max_marginals, k_best_graph
 from maxmargin.inference.hierarchy.shape import is_forest
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.hierarchy.space import HierarchySpace
@@ -22,11 +26,11 @@ from maxmargin.structures.hierarchy.edge_field_costs import FIELD_COSTS
 
 __all__ = [
     "MODELS",
+    "FieldScores",
     "check_field",
     "check_field_shape",
     "field_blocks",
     "field_data",
-    "field_flags",
     "field_names",
     "field_space",
     "n_field_weights",
@@ -96,13 +100,69 @@ def field_names(space: HierarchySpace) -> np.ndarray:
     return names[field_edges(space.shape)]
 
 
-def field_flags(
-    space: HierarchySpace, rows: Any, w: np.ndarray, model: str, bias: bool, n_jobs: int
-) -> np.ndarray:
-    """Return the best sets of nodes as flags, of shape (n, n_nodes)."""
-    if rows.shape[0] == 0:
-        return np.zeros((0, len(space)), dtype=bool)
-    data = field_data(space, rows, None, model, bias)
-    free = free_cost(rows.shape[0], 2)
-    cells, _ = predict.best_outputs(data, w, free, n_jobs=n_jobs)
-    return node_indicators(data, cells) > 0
+class FieldScores:
+    """What an edge field says of rows; as `NodeScores` says it where nodes have the weights.
+
+    Trees are answered exactly. A DAG is a graph with cycles: its best set comes by message passing
+    and branch and bound, the rest by a junction tree, refused where that is too large.
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        space: HierarchySpace,
+        w: np.ndarray,
+        model: str,
+        bias: bool,
+        n_jobs: int,
+        known: np.ndarray | None = None,
+    ) -> None:
+        self.space, self.w, self.n_jobs, self.n = space, w, n_jobs, rows.shape[0]
+        _check_known(space, known)
+        self.data = None
+        if self.n > 0:
+            self.data = edge_field_data(
+                space.shape, rows, None, paths=model == "paths", bias=bias, fixed=known
+            )
+
+    def _each(self, answer: Callable[[FactorGraph], Any]) -> list[Any]:
+        return [] if self.data is None else for_each_graph(self.data, self.w, answer, self.n_jobs)
+
+    def best(self) -> np.ndarray:
+        """Return the best sets as flags of nodes, bool of shape (n, m)."""
+        if self.data is None:
+            return np.zeros((0, len(self.space)), dtype=bool)
+        free = free_cost(self.n, 2)
+        cells, _ = predict.best_outputs(self.data, self.w, free, n_jobs=self.n_jobs)
+        return node_indicators(self.data, cells) > 0
+
+    def k_best(self, k: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return for every sample its k best sets as flags of nodes, best first, and scores."""
+        found = self._each(lambda graph: k_best_graph(graph, k))
+        flags = [np.array([each.labels[:-1] for each in answers]) > 0 for answers in found]
+        return flags, [np.array([each.score for each in answers]) for answers in found]
+
+    def differences(self) -> np.ndarray:
+        """Return the best score with each node, less the best score without it; shape (n, m)."""
+        found = self._each(lambda graph: np.array(graph_max_marginals(graph)[:-1]))
+        rows = np.array(found).reshape(self.n, len(self.space), 2)
+        return np.asarray(rows[:, :, 1] - rows[:, :, 0])
+
+    def marginals(self, temperature: float) -> np.ndarray:
+        """Return p(node is in) under p(output) ~ exp(score / temperature); shape (n, m)."""
+        found = self._each(lambda graph: np.array(graph_marginals(graph, temperature).node[:-1]))
+        return np.array(found).reshape(self.n, len(self.space), 2)[:, :, 1]
+
+
+def _check_known(space: HierarchySpace, known: np.ndarray | None) -> None:
+    """Refuse what is fixed if a node must be in whose parent must be out."""
+    if known is None:
+        return
+    child = np.repeat(np.arange(len(space)), np.diff(space.shape.parent_at))
+    bad = np.flatnonzero(
+        ((known[:, child] == 1) & (known[:, space.shape.parents] == 0)).any(axis=1)
+    )
+    if len(bad):
+        raise ValueError(
+            f"no output of sample {bad[0]} has the nodes that are fixed (space='closed')."
+        )

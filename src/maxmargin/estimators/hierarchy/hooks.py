@@ -12,8 +12,8 @@ import numpy as np
 from maxmargin.costs import Cost
 from maxmargin.estimators.hierarchy.encoding import HierarchyOptions, HierarchyReader
 from maxmargin.estimators.hierarchy.fields import (
+    FieldScores,
     check_field,
-    field_flags,
     field_names,
     field_space,
 )
@@ -135,18 +135,17 @@ class HierarchyHooks(KernelInputs, Hooks):
 
     # -- outputs ---------------------------------------------------------------------------------
 
-    def _check_nodes(self, what: str) -> None:
-        """Refuse what needs scores of nodes where edges have the weights."""
-        if self._reader.model != "nodes":
-            raise ValueError(
-                f"{what} needs scores of nodes, which model={self._reader.model!r} has not; "
-                "model='nodes' has."
-            )
-
     def _blocks(self, rows: Any, known: np.ndarray | None = None, w: Any = None) -> Any:
         """Yield the scores of the nodes, of some rows at a time."""
         size = max(1, MOST_CELLS // max(1, len(self._reader.space)))
         weights = self._weights() if w is None else w
+        reader = self._reader
+        if reader.model != "nodes":
+            jobs = n_threads(self.n_jobs)
+            yield FieldScores(
+                rows, reader.space, weights, reader.model, reader.has_bias, jobs, known
+            )
+            return
         for first in range(0, rows.shape[0], size):
             part = slice(first, first + size)
             scores = self._reader.node_scores(weights, rows[part])
@@ -157,12 +156,6 @@ class HierarchyHooks(KernelInputs, Hooks):
 
     def _flags(self, rows: Any, known: np.ndarray | None = None, w: Any = None) -> np.ndarray:
         """Return the best outputs as flags of the nodes of the model."""
-        reader = self._reader
-        if reader.model != "nodes":
-            weights, jobs = self._weights() if w is None else w, n_threads(self.n_jobs)
-            return field_flags(
-                reader.space, rows, weights, reader.model, reader.has_bias, n_jobs=jobs
-            )
         found = [block.best() for block in self._blocks(rows, known, w)]
         empty = np.zeros((0, len(self._reader.space)), dtype=bool)
         return np.concatenate(found) if found else empty

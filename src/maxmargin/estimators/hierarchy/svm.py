@@ -45,8 +45,8 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         What has weights. "nodes": each node. "edges": each edge, a block for every labelling of its
         ends, in or out; "paths": partial paths of three nodes or more too, for trees. The last two
         have space="closed", the costs "hamming" (which "auto" is), "zero_one", "edge" and "path",
-        take no alpha, and have `predict` without `fixed` and `threshold` alone. Trees are
-        solved exactly, DAGs by message passing and branch and bound.
+        and take no alpha. Trees are solved exactly. On a DAG the best set is found by message
+        passing and branch and bound, all else by a junction tree, refused where that is too large.
     alpha : {"maxmin", "none", "rho", "flat", "shared"} or array of shape (n_nodes,)
         The weights of the nodes in the norm. They sum to 1 along the path of every label with
         "maxmin", where the smallest is as large as can be, and "rho", where the sum of
@@ -217,8 +217,6 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
             kept, the threshold must be at least 0; of sets it may be negative, which adds nodes.
         """
         rows = self._encode_inputs(self._question(X, **beside))
-        if fixed is not None or threshold is not None:
-            self._check_nodes("fixed" if fixed is not None else "threshold")
         known = self._known(fixed, rows.shape[0])
         flags = self._flags(rows, known)
         if threshold is None:
@@ -251,7 +249,6 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         """
         check_number("k", k, 1, closed=True, integer=True)
         rows = self._encode_inputs(self._question(X, **beside))
-        self._check_nodes("predict_topk")
         known = self._known(fixed, rows.shape[0])
         outputs, scores = [], []
         for block in self._blocks(rows, known):
@@ -274,7 +271,6 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
             minimum cuts or programmes for each node: it is slow.)
         """
         rows = self._encode_inputs(self._question(X, **beside))
-        self._check_nodes("decision_function")
         space = self._reader.space
         if not space.has_one:
             return self._differences(rows)[:, ~space.is_stop]
@@ -317,7 +313,6 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
 
     def _by_node(self, values: Any, X: Any, never: float, always: float, **beside: Any) -> Any:
         rows = self._encode_inputs(self._question(X, **beside))
-        self._check_nodes("node_scores and predict_marginals")
         space = self._reader.space
         found = np.full((rows.shape[0], len(self.hierarchy_)), never)
         plain = ~space.is_stop
