@@ -33,6 +33,7 @@ def cli(tmp_path, monkeypatch, capsys):
     numbers = {"1/1": 11, "1/2": 12, "2/1": 21}
     rows = [f"{numbers[leaf]} 1:{a} 2:{b}" for (a, b), leaf in zip(X, leaves, strict=True)]
     (tmp_path / "ids.svm").write_text("\n".join(rows) + "\n")
+    (tmp_path / "ones.txt").write_text("1 1")
     write_edges("tree.txt", [(11, 1), (12, 1), (21, 2)])
 
     def call(*arguments, code=0):
@@ -78,23 +79,28 @@ def test_options_are_parameters(cli):
 
 
 def test_edges_have_weights_and_features_weights_in_the_norm(cli):
-    Path("weights.txt").write_text("0\n1\n")
     out, _ = cli("train", "hierarchy", "paths.npz", "--weights-of", "edges", "-m", "e.mm",
-                 "--feature-weights", "weights.txt", "--json", "-q")  # fmt: skip
+                 "--json", "-q")  # fmt: skip
     assert json.loads(out)["params"]["model"] == "edges"
-    out, _ = cli("inspect", "e.mm", "--json")
-    weights = json.loads(out)["weights"]
-    assert "1 > 1/1" in weights
-    assert all(row["weight"] == 0.0 for rows in weights.values() for row in rows
-               if row["feature"] == "x[0]")  # fmt: skip
     out, _ = cli("inspect", "e.mm")
     assert "Longest weights" in out and " > 1" in out
+    Path("weights.txt").write_text("0\n1\n")
+    cli("train", "hierarchy", "paths.npz", "--feature-weights", "weights.txt", "-m", "f.mm")
+    out, _ = cli("inspect", "f.mm", "--json")
+    weights = json.loads(out)["weights"]
+    assert "1/1" in weights
+    assert all(row["weight"] == 0.0 for rows in weights.values() for row in rows
+               if row["feature"] == "x[0]")  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["hierarchy", "paths.npz", "--weights-of", "leaves"], "model='leaves' is not known"),
+        (
+            ["hierarchy", "ids.svm", "--weights-of", "edges", "--feature-weights", "ones.txt"],
+            "regularizer=Diagonal is for model='nodes'",
+        ),
         (["hierarchy", "paths.npz", "--feature-weights", "tree.txt"], "has 6 numbers, but X has 2"),
         (["hierarchy", "paths.npz", "--feature-weights", "one.arff"], "must hold one number per"),
         (["hierarchy", "paths.npz", "--space", "leafs"], "space='leafs' is not known"),

@@ -30,6 +30,7 @@ from maxmargin.inputs.kernel_rows import KernelInputs
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.inputs.vocabulary import FeatureTable
+from maxmargin.regularizers import Diagonal
 from maxmargin.regularizers.hierarchy import ALPHAS
 from maxmargin.solvers.listed.sparse.weights import SparseWeights
 from maxmargin.surrogates import MicroF1
@@ -298,6 +299,11 @@ class HierarchyHooks(KernelInputs, Hooks):
             Hierarchy.of(self.hierarchy, self.separator)
         if self.model != "nodes":
             field_space(self.space)
+            if isinstance(self.regularizer, Diagonal):
+                raise ValueError(
+                    f"regularizer=Diagonal is for model='nodes', not {self.model!r}: scale the "
+                    "features by sqrt(alpha) instead."
+                )
         elif not _is_auto(self.cost):
             self._check_cost()
 
