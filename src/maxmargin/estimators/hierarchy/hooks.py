@@ -50,6 +50,7 @@ class HierarchyHooks(KernelInputs, Hooks):
 
     cost: Any
     hierarchy: Any
+    regularizer: Any
     space: str
     separator: str
     alpha: Any
