@@ -262,14 +262,14 @@ def _pass(shape, unary, tables, messages, room, is_forward, is_fresh, decodes):
             return c, n_forbidden
         bound += c
         if decodes:
-            best, second, n_best = 0, -np.inf, 0
+            # Without branches, which processors could not predict.
+            best, most, second, n_best = 0, guess[0], -np.inf, 0
             for x in range(n_own):
-                if guess[x] > guess[best]:
-                    best = x
-                if theta[x] == c:
-                    n_best += 1
-                else:
-                    second = max(second, theta[x])
+                is_more, is_best = guess[x] > most, theta[x] == c
+                best, most = (x, guess[x]) if is_more else (best, most)
+                n_best += is_best
+                other = -np.inf if is_best else theta[x]
+                second = other if other > second else second
             trial[v] = best
             margin[v] = c - second if n_best == 1 else 0.0
         for x in range(n_own):
