@@ -18,6 +18,8 @@ CASES = {
     "tables": {},
     "forbidden": {"forbidden": 0.25, "most_order": 4, "most_nodes": 5, "most_labels": 3},
     "ties": {"is_whole": True, "forbidden": 0.1},
+    # From four labels on messages of pairs are computed by vector instructions.
+    "labels": {"most_labels": 9, "most_nodes": 3, "most_order": 2, "forbidden": 0.2},
     "rules": {"rules": RULES, "is_whole": True, "forbidden": 0.05},
 }
 
@@ -57,7 +59,7 @@ def test_bound_and_labelling_bracket_the_optimum(case, rng):
         assert not np.isnan(messages).any()
         if bound > -np.inf:
             assert graph.score(labels) == score
-            out = np.zeros(8)
+            out = np.zeros(9)
             again = message_bound(graph.shape, graph.unary, graph.tables, messages, out)
             assert again == pytest.approx(bound, abs=1e-8)
         n_tight += bound <= best + 1e-7

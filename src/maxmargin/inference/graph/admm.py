@@ -20,18 +20,20 @@ these still move, or by less.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import jitable, kernel
+from maxmargin.core.sealed import sealed
 from maxmargin.inference.graph.active_set import best_distribution
 from maxmargin.inference.graph.bound import message_bound
 from maxmargin.inference.graph.projection import cell_starts, point_value, project
-from maxmargin.inference.graph.shape import Shape
+from maxmargin.inference.graph.shape import Shape, read_only
+from maxmargin.inference.graph.srmp import srmp_example
 
-__all__ = ["AdmmRoom", "admm", "admm_room"]
+__all__ = ["ADMM", "AdmmRoom", "admm", "admm_room"]
 
 #: The first step, as a share of how far tables spread; and messages move by so many steps.
 FIRST, OVER = 0.25, 1.5
@@ -110,7 +112,7 @@ def admm_room(shape: Shape) -> AdmmRoom:
         np.zeros((most + 1, most + 1)),
         np.zeros(most + 1),
         np.zeros(1, dtype=np.int64),
-        cell_at,
+        read_only(cell_at),
         np.zeros(n_messages),
         np.zeros(n_labels),
         np.zeros(int(cell_at[-1])),
@@ -306,3 +308,14 @@ def _value(shape, unary, tables, room):
             room.factors[room.cell_at[f] + room.support[k]] += room.mass[k]
     project(shape, room.cell_at, room.nodes, room.factors, room.spare)
     return point_value(shape, unary, tables, room.cell_at, room.nodes, room.factors)
+
+
+def _example() -> tuple[Any, ...]:
+    """Return arguments of `admm`, of the types that all callers have."""
+    shape, unary, tables, messages, *_ = srmp_example()
+    room = admm_room(shape)
+    return shape, unary, tables, messages, 0.0, 1, 0.0, room, np.zeros(2), np.zeros(1)
+
+
+#: It takes seconds to compile, so all callers share one code.
+ADMM = sealed(admm, 0, "Tuple(float64, float64, int64, float64)", _example)

@@ -16,13 +16,12 @@ it is slow where temperatures must be low.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import jitable, kernel
-from maxmargin.core.sealed import sealed
 from maxmargin.inference._inline import inlined
 from maxmargin.inference.graph.bound import message_bound
 from maxmargin.inference.graph.factors.pair import pair_message, place
@@ -30,15 +29,13 @@ from maxmargin.inference.graph.factors.switch import factor_message
 from maxmargin.inference.graph.projection import cell_starts, point_value, project
 from maxmargin.inference.graph.shape import Shape, read_only
 from maxmargin.inference.graph.srmp import (
-    BOUND_AND_SCORE,
     EARLIER,
     LATER,
     SrmpRoom,
-    srmp_example,
     srmp_room,
 )
 
-__all__ = ["SMOOTHED", "SmoothedRoom", "smoothed", "smoothed_room"]
+__all__ = ["SmoothedRoom", "smoothed", "smoothed_room"]
 
 FALL = 3.0
 #: The first temperature, as a share of how far potentials spread.
@@ -304,14 +301,3 @@ def softmax(values, first, last, temperature):
         total += values[i]
     for i in range(first, last):
         values[i] /= total
-
-
-def _example() -> tuple[Any, ...]:
-    """Return arguments of `smoothed`, of the types that all callers have."""
-    shape, unary, tables, messages, *_ = srmp_example()
-    room = smoothed_room(shape)
-    return shape, unary, tables, messages, 0.1, 1, 1, room, np.zeros(2), np.zeros(1)
-
-
-#: It takes seconds to compile, so all callers share one code.
-SMOOTHED = sealed(smoothed, 0, BOUND_AND_SCORE, _example)

@@ -19,11 +19,12 @@ from maxmargin.core.contract import (
     maximize_bounded,
     output_cost,
 )
+from maxmargin.core.dispatch import generic
 from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.tables import SumOverPositions
 from maxmargin.inference.graph.score import dense_score
 from maxmargin.structures.graph.costs import SMALL_SCALE, augment, largest_prices, price_sum
-from maxmargin.structures.graph.data import Effort, GeneralGraphs
+from maxmargin.structures.graph.data import CyclicGraphs, Effort, GeneralGraphs
 from maxmargin.structures.graph.messages import branch_room_of, srmp_room_of
 from maxmargin.structures.graph.sealed import call_branch, call_srmp
 from maxmargin.structures.graph.shapes import graph_of
@@ -146,13 +147,18 @@ def _n_nodes(data, i):
     return data.graphs.shapes.node_at[i + 1] - data.graphs.shapes.node_at[i]
 
 
-@jitable
+@generic
 def search(data, cost, i, theta, room, score_scale, cost_scale, is_warm, outputs, at):
-    """Search; return how much better the best labelling can be.
+    """Search; return how much better the best output can be.
 
     If warm from the messages that are remembered, as far as the effort goes; else from nothing, to
     the end.
     """
+
+
+@implements(search, GeneralGraphs)
+def _search(data, cost, i, theta, room, score_scale, cost_scale, is_warm, outputs, at):
+    """Write a labelling."""
     memory, n_messages = data.memory, _n_messages(data, i)
     messages = memory.messages[memory.at[i] : memory.at[i + 1]]
     effort = wanted_effort(data)
@@ -206,14 +212,14 @@ def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outpu
     return search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
 
 
-@implements(maximize, GeneralGraphs, EdgeCost)
+@implements(maximize, CyclicGraphs, EdgeCost)
 def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from nothing, to the end; scores break the ties of largest costs."""
     scale = max(score_scale, SMALL_SCALE)
     search(data, cost, i, theta, room, scale, cost_scale, False, outputs, at)
 
 
-@implements(maximize_bounded, GeneralGraphs, EdgeCost)
+@implements(maximize_bounded, CyclicGraphs, EdgeCost)
 def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Search from the messages that are remembered, as far as the effort goes."""
     return search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)

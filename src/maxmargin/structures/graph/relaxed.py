@@ -1,8 +1,9 @@
-"""Oracles of graphs relaxed to the local polytope: message passing, then smoothed ascent.
+"""Oracles of graphs relaxed to the local polytope: message passing, then ADMM.
 
 If the bound of message passing is that of its labelling, the labelling is the best point as well.
-Elsewhere smoothed ascent finds a point near the best, which is projected onto the polytope exactly,
-and a bound. Both bounds hold for all points.
+Elsewhere ADMM goes on from its messages, to a point that is projected onto the polytope exactly,
+and a bound. Both bounds hold for all points. The messages of ADMM are kept where its bound is the
+better one: the next search in the graph starts with them.
 """
 
 from __future__ import annotations
@@ -15,19 +16,16 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     connect,
     implements,
-    margin_error,
     maximize,
     maximize_bounded,
-    output_cost,
     workspace,
 )
 from maxmargin.core.sealed import write_addresses
-from maxmargin.costs.edge_tables import EdgeCost
 from maxmargin.costs.tables import SumOverPositions
 from maxmargin.features.rows import frozen
+from maxmargin.inference.graph.admm import ADMM, AdmmRoom
 from maxmargin.inference.graph.projection import point_value, project
 from maxmargin.inference.graph.score import dense_score
-from maxmargin.inference.graph.smoothed import SMOOTHED, SmoothedRoom
 from maxmargin.structures.graph.costs import SMALL_SCALE, augment, largest_prices
 from maxmargin.structures.graph.data import Effort, Graphs, RelaxedGraphs, graph_potentials
 from maxmargin.structures.graph.messages import (
@@ -36,17 +34,19 @@ from maxmargin.structures.graph.messages import (
     cyclic_room,
     message_memory,
     passing_of_all,
-    srmp_room_of,
 )
-from maxmargin.structures.graph.oracles import search_graph, wanted_effort
+from maxmargin.structures.graph.oracles import (
+    ROUNDING,
+    search,
+    search_bounded,
+    search_graph,
+    wanted_effort,
+)
 from maxmargin.structures.graph.points import write_labelling, write_point
 from maxmargin.structures.graph.shapes import graph_of
 
-#: First temperature (as a share of the spread of potentials), temperatures and passes at each: from
-#: the messages of SRMP, and from nothing where those were not the best and it was not enough.
-SCHEDULES = ((0.05, 4, 60), (0.2, 8, 100))
-#: The only one in haste.
-HASTY_SCHEDULE = (0.05, 3, 20)
+#: Most iterations of ADMM, and in haste.
+N_ITERATIONS, HASTY_ITERATIONS = 1000, 50
 #: Marginals below this are set to 0 before the projection, so that outputs are sparse.
 SMALLEST_MASS = 1e-7
 
@@ -78,55 +78,99 @@ class RelaxedRoom(NamedTuple):
     search: CyclicRoom
     labels: Any  # (most nodes,) int32
     messages: Any
-    spare: Any
-    trial_nodes: Any
-    trial_factors: Any
     nodes: Any
     factors: Any
-    entries: Any  # (1,) int64: the address of `smoothed`
+    admm: AdmmRoom
+    entries: Any  # (1,) int64: the address of `admm`
 
 
 @implements(workspace, RelaxedGraphs)
 def _workspace(data):
     """Return theta and room for the largest graph."""
     theta, room = graph_potentials(data), cyclic_room(data)
-    n_messages = len(room.messages)
     return theta, RelaxedRoom(
         room,
         np.zeros(len(room.labels), dtype=np.int32),
-        np.zeros(n_messages),
-        np.zeros(n_messages),
+        np.zeros(len(room.messages)),
         np.zeros(len(theta.unary)),
         np.zeros(len(theta.tables)),
-        np.zeros(len(theta.unary)),
-        np.zeros(len(theta.tables)),
+        _admm_room(data, len(room.messages), len(theta.unary), len(theta.tables)),
         np.zeros(1, dtype=np.int64),
     )
 
 
-@jitable
-def _smoothed_room(data, room, i, n_messages):
-    """Return the workspace of smoothed ascent in graph i, made of views."""
+def _admm_room(data: RelaxedGraphs, n_messages: int, n_unary: int, n_cells: int) -> AdmmRoom:
+    """Return the workspace of ADMM for the largest graph, as `admm_room` does for one."""
     shapes, n_labels = data.graphs.shapes, data.graphs.layout.n_labels
-    n = shapes.node_at[i + 1] - shapes.node_at[i]
-    first, last = shapes.factor_at[i] + i, shapes.factor_at[i + 1] + i + 1
-    return SmoothedRoom(
-        data.cell_at[first:last],
-        room.spare[:n_messages],
-        room.trial_nodes[: n * n_labels],
-        room.trial_factors[: shapes.n_cells[i]],
-        srmp_room_of(data, room.search, i),
+    n_factors, n_slots = np.diff(shapes.factor_at), np.diff(shapes.slot_from)
+    # Graphs follow one another, each from 0 on: where one ends differences are no lengths, but < 0.
+    order = max(int(np.diff(shapes.member_at).max(initial=1)), 1)
+    most = order * (n_labels - 1) + 2
+    n_support = int((n_slots * (n_labels - 1) + 2 * n_factors).max(initial=1))
+    most_factors = int(n_factors.max(initial=0))
+    return AdmmRoom(
+        np.zeros(n_unary // n_labels),
+        np.zeros(n_unary),
+        np.zeros(n_messages),
+        np.zeros(most_factors + 1, dtype=np.int64),
+        np.zeros(n_support, dtype=np.int64),
+        np.zeros(n_support),
+        np.zeros(most_factors, dtype=np.int64),
+        np.zeros(max(int(np.diff(data.cell_at).max(initial=1)), 1)),
+        np.zeros(order, dtype=np.int64),
+        np.zeros((most + 1, most + 1)),
+        np.zeros(most + 1),
+        np.zeros(1, dtype=np.int64),
+        data.cell_at,
+        np.zeros(n_messages),
+        np.zeros(n_unary),
+        np.zeros(n_cells),
+        np.zeros(n_labels),
     )
 
 
-call_smoothed = SMOOTHED.call
+@jitable
+def _admm_room_of(data, room, i, shape):
+    """Return the workspace of ADMM in graph i, made of views."""
+    n, n_factors = shape.n_labels.shape[0], shape.kinds.shape[0]
+    n_labels, n_messages = data.graphs.layout.n_labels, shape.message_at[shape.slots.shape[0]]
+    first = data.graphs.shapes.factor_at[i] + i
+    for v in range(n):
+        n_slots = shape.slot_at[v + 1] - shape.slot_at[v]
+        room.share[v] = 1.0 / n_slots if n_slots > 0 else 0.0
+    room.support_at[0] = 0
+    for f in range(n_factors):
+        order = shape.member_at[f + 1] - shape.member_at[f]
+        room.support_at[f + 1] = room.support_at[f] + order * (n_labels - 1) + 2
+    return AdmmRoom(
+        room.share[:n],
+        room.mean[: n * n_labels],
+        room.own[:n_messages],
+        room.support_at[: n_factors + 1],
+        room.support,
+        room.mass,
+        room.n_support[:n_factors],
+        room.scores,
+        room.sizes,
+        room.matrix,
+        room.right,
+        room.n_done,
+        data.cell_at[first : first + n_factors + 1],
+        room.spare[:n_messages],
+        room.nodes[: n * n_labels],
+        room.factors[: data.graphs.shapes.n_cells[i]],
+        room.out,
+    )
+
+
+call_admm = ADMM.call
 
 
 @implements(connect, RelaxedRoom)
 def _connect(room: RelaxedRoom, cost: Any) -> None:
     """Compile or load what the room is for, and write the addresses."""
     connect(room.search, cost)
-    write_addresses(room.entries, SMOOTHED)
+    write_addresses(room.entries, ADMM)
 
 
 @jitable
@@ -149,38 +193,28 @@ def _search_from(
     best = dense_score(shape, unary, tables, labels)
     bound = best + left
     nodes, factors = room.nodes[: n * n_labels], room.factors[: shapes.n_cells[i]]
-    own = _smoothed_room(data, room, i, messages.shape[0])
+    own = _admm_room_of(data, room.admm, i, shape)
     warm = room.messages[: messages.shape[0]]
+    for k in range(messages.shape[0]):
+        warm[k] = messages[k]
     is_hasty = effort.precision > 0.0 and data.memory.haste[0] > 0.0
-    for attempt in range(1 if is_hasty else 2):
-        share, n_rounds, n_passes = HASTY_SCHEDULE if is_hasty else SCHEDULES[attempt]
+    n_iterations = HASTY_ITERATIONS if is_hasty else N_ITERATIONS
+    tolerance = max(wanted / (1.0 + abs(bound)), ROUNDING)
+    found, _, _, _ = call_admm(
+        room.entries, shape, unary, tables, warm, 0.0, n_iterations, tolerance, own, nodes, factors
+    )
+    if found < bound:
+        bound = found
         for k in range(messages.shape[0]):
-            warm[k] = messages[k] if attempt == 0 else 0.0
-        found, _, _ = call_smoothed(
-            room.entries,
-            shape,
-            unary,
-            tables,
-            warm,
-            share,
-            n_rounds,
-            n_passes,
-            own,
-            nodes,
-            factors,
-        )
-        is_stuck = found < bound  # then message passing stopped above the optimum
-        bound = min(bound, found)
-        _drop_small(nodes, n, n_labels)
-        for k in range(factors.shape[0]):
-            factors[k] = factors[k] if factors[k] > SMALLEST_MASS else 0.0
-        project(shape, own.cell_at, nodes, factors, own.spare)
-        value = point_value(shape, unary, tables, own.cell_at, nodes, factors)
-        if value > best:
-            best = value
-            write_point(data, i, nodes, factors, outputs, at)
-        if bound - best <= wanted or not (is_stuck or effort.precision == 0.0):
-            break
+            messages[k] = warm[k]
+    _drop_small(nodes, n, n_labels)
+    for k in range(factors.shape[0]):
+        factors[k] = factors[k] if factors[k] > SMALLEST_MASS else 0.0
+    project(shape, own.cell_at, nodes, factors, own.spare)
+    value = point_value(shape, unary, tables, own.cell_at, nodes, factors)
+    if value > best:
+        best = value
+        write_point(data, i, nodes, factors, outputs, at)
     return max(bound - best, 0.0)
 
 
@@ -196,9 +230,9 @@ def _drop_small(nodes, n, n_labels):
             nodes[k] /= total
 
 
-@jitable
+@implements(search, RelaxedGraphs)
 def _search(data, cost, i, theta, room, score_scale, cost_scale, is_warm, outputs, at):
-    """Search; return how much better the best point can be. See `search` of oracles.py."""
+    """Write a point."""
     shapes, memory = data.graphs.shapes, data.memory
     n_messages = (shapes.slot_from[i + 1] - shapes.slot_from[i]) * data.graphs.layout.n_labels
     messages = memory.messages[memory.at[i] : memory.at[i + 1]]
@@ -211,23 +245,6 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, is_warm, output
     return _search_from(
         data, cost, i, theta, room, score_scale, cost_scale, messages, effort, outputs, at
     )
-
-
-@jitable
-def _search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search, and return a bound; see `search_bounded` of oracles.py."""
-    bound, is_largest = 0.0, score_scale == 0.0
-    for attempt in range(2 if is_largest else 1):
-        scale = score_scale if attempt == 0 else SMALL_SCALE
-        left = _search(data, cost, i, theta, room, scale, cost_scale, not is_largest, outputs, at)
-        if attempt > 0:
-            break
-        bound = cost_scale * output_cost(data, cost, i, outputs, at)
-        if is_largest:
-            bound += left
-        else:
-            bound += score_scale * (margin_error(data, i, theta, outputs, at) + left)
-    return bound
 
 
 @jitable
@@ -244,7 +261,7 @@ def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
         _write_largest(data, cost, i, theta, room, outputs, at)
         return
     scale = max(score_scale, SMALL_SCALE)
-    _search(data, cost, i, theta, room, scale, cost_scale, False, outputs, at)
+    search(data, cost, i, theta, room, scale, cost_scale, False, outputs, at)
 
 
 @implements(maximize_bounded, RelaxedGraphs, SumOverPositions)
@@ -252,17 +269,4 @@ def _maximize_bounded(data, cost, i, theta, room, score_scale, cost_scale, outpu
     """Search from the messages that are remembered, as far as the effort goes."""
     if score_scale == 0.0 and data.graphs.edge_barrier.shape[0] == 0:
         return cost_scale * _write_largest(data, cost, i, theta, room, outputs, at)
-    return _search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
-
-
-@implements(maximize, RelaxedGraphs, EdgeCost)
-def _maximize_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from nothing, to the end; scores break the ties of largest costs."""
-    scale = max(score_scale, SMALL_SCALE)
-    _search(data, cost, i, theta, room, scale, cost_scale, False, outputs, at)
-
-
-@implements(maximize_bounded, RelaxedGraphs, EdgeCost)
-def _maximize_bounded_edges(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
-    """Search from the messages that are remembered, as far as the effort goes."""
-    return _search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)
+    return search_bounded(data, cost, i, theta, room, score_scale, cost_scale, outputs, at)

@@ -6,8 +6,6 @@ four numbers wide; the compiler cuts them in two where a processor has shorter o
 without underscores are what Python runs, and say what is computed.
 """
 
-# ruff: noqa: ANN001, ANN202 - what is given to the compiler has its signature
-
 from __future__ import annotations
 
 from functools import cache
@@ -20,14 +18,14 @@ from maxmargin.core.compile import overloads
 WIDTH = 4
 
 
-def best_of_rows(tables, first, stride, incoming, at, n, out, to):  # noqa: ANN201
+def best_of_rows(tables, first, stride, incoming, at, n, out, to):
     """out[to + k] = max over y < n of tables[first + k stride + y] + incoming[at + y]; n >= 4."""
     for k in range(WIDTH):
         row = first + k * stride
         out[to + k] = np.max(tables[row : row + n] + incoming[at : at + n])
 
 
-def best_of_columns(tables, first, stride, incoming, at, n, out, to):  # noqa: ANN201
+def best_of_columns(tables, first, stride, incoming, at, n, out, to):
     """out[to + k] = max over y < n of tables[first + k + y stride] + incoming[at + y]."""
     for k in range(WIDTH):
         last = first + k + n * stride
@@ -85,9 +83,7 @@ def _vectors() -> tuple[Any, Any]:
         return builder.shuffle_vector(one, other, ir.Constant(lanes, places))
 
     def arrays(context: Any, builder: Any, signature: Any, given: Any) -> list[Any]:
-        return [
-            make_array(signature.args[k])(context, builder, given[k]).data for k in (0, 3, 6)
-        ]
+        return [make_array(signature.args[k])(context, builder, given[k]).data for k in (0, 3, 6)]
 
     def signature_of(tables: Any, incoming: Any, out: Any) -> Any:
         i = types.int64
