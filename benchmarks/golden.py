@@ -47,6 +47,7 @@ ALLOWED: dict[str, str] = {
     "*/bcfw+binary": "the same",
     "*/bcfw+sarawagi": "the same",
     "graph/*": "oracles of graphs with cycles are hasty in passes",
+    "graph_relaxed*": "points of the relaxation come from ADMM, not from smoothed ascent",
 }
 
 #: Processes per tree for the cases in plain Python: few, because each imports the package.
