@@ -117,15 +117,18 @@ def test_perceptron_reports_the_mean_unless_told_not_to():
 
 
 @pytest.mark.parametrize("make", [tiny_multiclass, tiny_chain])
-@pytest.mark.parametrize("t0", [1.0, 7.5])
+@pytest.mark.parametrize(
+    "options", [{"t0": 1.0}, {"t0": 7.5}, {"rate": 0.2}, {"rate": 30.0}], ids=str
+)
 @pytest.mark.parametrize("compile_", [True, False])
-def test_sgd_and_its_average_are_those_of_dense_arithmetic(make, t0, compile_, rng):
+def test_sgd_and_its_average_are_those_of_dense_arithmetic(make, options, compile_, rng):
+    # With the rate 30 a step keeps a tenth of w: the scale falls below its limit time and again.
     tiny, lam = make(weighted=True, **KIND[make]), 0.03
     w = rng.normal(size=tiny.differences[0].shape[1])
-    state = after(tiny.problem(lam, compile=compile_), SGD(t0=t0), 4, 5, w)
+    state = after(tiny.problem(lam, compile=compile_), SGD(**options), 4, 5, w)
     mean = w.copy()
     for t, i in enumerate(orders(len(tiny.costs), 4, 5), start=1):
-        eta = 1.0 / (lam * (t + t0))
+        eta = options.get("rate") or 1.0 / (lam * (t + options["t0"]))
         values = tiny.costs[i] - tiny.differences[i] @ w
         best = np.argmax(values)
         w = (1.0 - eta * lam) * w + eta * tiny.weight[i] * tiny.differences[i][best]
@@ -173,15 +176,27 @@ def test_first_step_makes_up_for_the_loss():
     assert SGD().start(tiny_multiclass(n_columns=0, bias=False).problem()).clock[1] == 1.0
 
 
-def test_sgd_keeps_its_last_iterate_when_lam_changes():
+@pytest.mark.parametrize("solver", [SGD(), SGD(rate=0.5)], ids=["pegasos", "fixed"])
+def test_sgd_keeps_its_last_iterate_when_lam_changes(solver):
     tiny = tiny_chain(sparse=True)
-    problem, solver = tiny.problem(0.1), SGD()
+    problem = tiny.problem(0.1)
     state = after(problem, solver, 3, 0)
-    w, steps = state.w, state.clock[:2].sum()
+    w, steps = state.w, state.clock[:2].sum() if solver.rate is None else 0.0
     solver.adapt(problem.with_lam(0.02), state, 0.1)
     np.testing.assert_allclose(state.w, w, rtol=1e-14)
     np.testing.assert_allclose(state.mean(), w, rtol=1e-14)
     assert state.clock[:2].sum() == steps and state.clock[2] == 0.02
+
+
+def test_a_fixed_rate_is_for_steps_that_shrink():
+    problem = tiny_multiclass().problem(0.1)
+    with pytest.raises(ValueError, match=r"rate=10 is too long for this C: .* n_samples = 10\."):
+        SGD(rate=10.0).start(problem)
+    for rate in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="SGD: rate must be None, or > 0 and finite"):
+            SGD(rate=rate)
+    with pytest.raises(ValueError, match="with a fixed rate it must be None"):
+        SGD(t0=2.0, rate=0.1)
 
 
 @pytest.mark.parametrize("solver", [SGD(t0=3.0), Perceptron()], ids=lambda solver: solver.name)

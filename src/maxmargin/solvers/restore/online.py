@@ -18,10 +18,13 @@ def check_sgd(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.
     """Return the arrays of SGD, if its clock is that of this problem."""
     found = {name: vector(problem, arrays, name) for name in ("w", "total")}
     found["lag"] = _lag(problem, solver, arrays)
-    found["clock"] = arrays.take("clock", (4,), low=0.0)
-    t, t0, lam, area = found["clock"].tolist()
-    if lam != problem.lam or t != int(t) or t0 < 1.0 or area <= 0.0:
-        raise ValueError("array 'clock' must be the steps, the first step, lam and an area")
+    found["clock"] = arrays.take("clock", (6,), low=0.0)
+    t, t0, lam, area, rate, scale = found["clock"].tolist()
+    if lam != problem.lam or t != int(t) or rate != (cast(Any, solver).rate or 0.0):
+        raise ValueError("array 'clock' must begin with the steps; lam and the rate are the run's")
+    is_fixed = rate > 0.0
+    if (t0 != 0.0 or not 0.0 < scale <= 1.0) if is_fixed else (t0 < 1.0 or area <= 0.0):
+        raise ValueError("array 'clock' must have a first step and an area, or a rate and a scale")
     return found
 
 
