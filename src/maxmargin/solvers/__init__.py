@@ -11,6 +11,7 @@ from maxmargin.solvers.listed.sdca import SDCA
 from maxmargin.solvers.listed.sparse.sparse_sdca import SparseSDCA
 from maxmargin.solvers.marginal.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.marginal.frank_wolfe import FrankWolfe
+from maxmargin.solvers.marginal.mmcrf import MMCRF
 from maxmargin.solvers.marginal.partial_linearization import PartialLinearization
 from maxmargin.solvers.online.mira import MIRA
 from maxmargin.solvers.online.perceptron import Perceptron
@@ -28,6 +29,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "frank_wolfe": FrankWolfe,
     "partial_linearization": PartialLinearization,
     "exponentiated_gradient": ExponentiatedGradient,
+    "mmcrf": MMCRF,
     "sgd": SGD,
     "perceptron": Perceptron,
     "mira": MIRA,
@@ -35,6 +37,7 @@ SOLVERS: dict[str, type[Solver]] = {
 
 __all__ = [
     "MIRA",
+    "MMCRF",
     "SDCA",
     "SGD",
     "SOLVERS",

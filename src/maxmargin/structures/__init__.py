@@ -27,6 +27,7 @@ from maxmargin.structures.graph import oracles as _graph_oracles  # noqa: F401
 from maxmargin.structures.graph import parts as _graph_parts  # noqa: F401
 from maxmargin.structures.graph import points as _graph_points  # noqa: F401
 from maxmargin.structures.graph import potentials as _graph_potentials  # noqa: F401
+from maxmargin.structures.graph import square as _graph_square  # noqa: F401
 from maxmargin.structures.graph import zero_one as _graph_zero_one  # noqa: F401
 from maxmargin.structures.graph.build import StackedGraphs, stacked_graphs
 from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, RelaxedGraphs

@@ -41,6 +41,7 @@ from maxmargin.core.contract.kernel import (
 from maxmargin.core.contract.laws import (
     LEAST_MASS,
     add_prices,
+    default_square_size,
     gather,
     has_laws,
     law_parts,
@@ -183,6 +184,7 @@ __all__ = [
     "connect",
     "constrained",
     "cost_step",
+    "default_square_size",
     "difference_potentials",
     "difference_square",
     "few_scores",

@@ -115,10 +115,16 @@ def parts_square(data, i, mu, spare, theta):
     return product(theta, mu)
 
 
-def square_size(data: Any) -> int:
+@generic_with_default
+def square_size(data):
     """Return how many cells of ``spare`` `parts_square` needs. (Python only.)"""
     if has(parts_square, type(data)):
         return 0
+    return default_square_size(data)
+
+
+def default_square_size(data: Any) -> int:
+    """Return how many cells the default of `parts_square` needs; refuse too many."""
     size = int(n_weights(data))
     if size > MOST_CLEARED:
         raise TypeError(

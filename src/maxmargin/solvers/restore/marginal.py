@@ -11,6 +11,7 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import marginals, potentials
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.contract import Solver, State
+from maxmargin.solvers.marginal import mmcrf
 from maxmargin.solvers.marginal.exponentiated_gradient import ExponentiatedGradient, GibbsState
 from maxmargin.solvers.marginal.frank_wolfe import FrankWolfeState
 from maxmargin.solvers.marginal.laws import bench_of, places
@@ -42,6 +43,30 @@ def check_frank_wolfe(problem: Problem, solver: Solver, arrays: Arrays) -> dict[
     """Return the arrays of Frank-Wolfe."""
     found = {"w": vector(problem, arrays, "w"), "offer": vector(problem, arrays, "offer", True)}
     return found | {"bounds": arrays.take("bounds", (3,))}
+
+
+def check_marginals(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
+    """Return the arrays of marginals, if they have the sizes of this problem."""
+    found, size = _check_shared(problem, arrays), int(mmcrf.places(problem).flat_at[-1])
+    # A difference of two means of counts: no cell is used more often than an output has cells.
+    most = float(problem.sizes.max(initial=1)) ** 2 + 1.0
+    found["marginals"] = arrays.take("marginals", (size,), low=-most, high=most)
+    found["gap"] = arrays.take("gap", (problem.n_examples,), low=0.0, finite=False)
+    return found
+
+
+def audit_marginals(problem: Problem, solver: Solver, state: State) -> None:
+    """Check that w follows from the marginals, and their plane is nowhere above the risk."""
+    state = cast(mmcrf.MarginalState, state)
+    mended = copy.copy(state)
+    mmcrf.sum_up(problem, mended)
+    check_close("w", state.w, mended.w)
+    offset = float(problem.view.weight @ state.linear) / problem.n_examples
+    for w in (state.w, np.zeros(problem.n_weights)):
+        risk = problem.risk(w).value
+        plane = offset - problem.lam * problem.inner(state.w, w)
+        if not plane <= risk + ROUNDING * (1.0 + abs(risk)):
+            raise ValueError("array 'linear' has costs that no mean of outputs has")
 
 
 def _check_shared(problem: Problem, arrays: Arrays) -> dict[str, np.ndarray]:

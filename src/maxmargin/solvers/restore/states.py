@@ -21,6 +21,7 @@ from maxmargin.solvers.listed.shared import SharedState
 from maxmargin.solvers.marginal.exponentiated_gradient import GibbsState
 from maxmargin.solvers.marginal.frank_wolfe import FrankWolfeState
 from maxmargin.solvers.marginal.laws import dual_value as law_dual
+from maxmargin.solvers.marginal.mmcrf import MarginalState
 from maxmargin.solvers.marginal.partial_linearization import LawState
 from maxmargin.solvers.online.perceptron import PerceptronState
 from maxmargin.solvers.online.sgd import SgdState
@@ -32,9 +33,11 @@ from maxmargin.solvers.restore.marginal import (
     audit_frank_wolfe,
     audit_gibbs,
     audit_laws,
+    audit_marginals,
     check_frank_wolfe,
     check_gibbs,
     check_laws,
+    check_marginals,
 )
 from maxmargin.solvers.restore.online import check_perceptron, check_sgd
 
@@ -58,7 +61,7 @@ def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
         return block_dual.dual_value(problem, state.blocks, state.w)
     if isinstance(state, ListedState):
         return listed.dual_value(problem, state)
-    if isinstance(state, LawState | GibbsState):
+    if isinstance(state, LawState | GibbsState | MarginalState):
         return law_dual(problem, state.linear, state.w)
     if isinstance(state, FrankWolfeState):
         return state.dual(problem)
@@ -90,6 +93,7 @@ _CHECKS: dict[type[State], _Check] = {
     OneSlackRowsState: check_planes_rows,
     LawState: check_laws,
     GibbsState: check_gibbs,
+    MarginalState: check_marginals,
     FrankWolfeState: check_frank_wolfe,
     SgdState: check_sgd,
     PerceptronState: check_perceptron,
@@ -101,5 +105,6 @@ _AUDITS: dict[type[State], Callable[[Problem, Solver, State], None]] = {
     OneSlackRowsState: audit_cuts,
     LawState: audit_laws,
     GibbsState: audit_gibbs,
+    MarginalState: audit_marginals,
     FrankWolfeState: audit_frank_wolfe,
 }
