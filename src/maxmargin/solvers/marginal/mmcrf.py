@@ -65,9 +65,7 @@ class MarginalState(State):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the state as arrays."""
-        return {name: getattr(self, name) for name in KEPT} | {
-            "n_passes": np.array(self.n_passes)
-        }
+        return {name: getattr(self, name) for name in KEPT} | {"n_passes": np.array(self.n_passes)}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> MarginalState:
@@ -116,7 +114,7 @@ class MMCRF(Solver):
     state_class: ClassVar[type[State]] = MarginalState
     needs: ClassVar[frozenset[str]] = frozenset({"convex", "linear", "unit_slope", "parts"})
     takes_kernels: ClassVar[bool] = True
-    reach: ClassVar[float] = 1e-2
+    reach: ClassVar[float] = 5e-2
 
     def __post_init__(self) -> None:
         for name, value in (("inner", self.inner), ("sweeps", self.sweeps), ("chunk", self.chunk)):
@@ -277,7 +275,7 @@ def visit_marginals(
     bench: Any,
     total: float,
 ) -> float:
-    """Make up to limits[i] conditional gradient steps within each of the examples order[first:last].
+    """Make up to limits[i] conditional gradient steps within each example of order[first:last].
 
     Returns ``total``, the sum so far, plus the gaps of these examples before their steps, times n.
     """

@@ -1,7 +1,5 @@
 """Graphs: the length of joint features of parts, in closed form where nothing is shared."""
 
-# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
-
 from __future__ import annotations
 
 from itertools import pairwise
@@ -60,7 +58,7 @@ def _square_size(data):
 
 @implements(parts_square, AnyGraphs)
 def _parts_square(data, i, mu, spare, theta):
-    """Add up the squares of the masses, each times |x|^2 of its node or factor; or ask for scores."""
+    """Add up the squares of masses, each times |x|^2 of its node or factor; or ask for scores."""
     if spare.shape[0] > 0:
         add_parts(data, i, mu, 1.0, spare)
         potentials(data, i, spare, 1.0, theta)

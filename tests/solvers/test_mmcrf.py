@@ -1,0 +1,107 @@
+"""MMCRF: one step is plain block Frank-Wolfe, its dual never falls, and it agrees with the rest."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from maxmargin import HierarchySVM
+from maxmargin.core.contract import add_parts, parts, parts_square, square_size, workspace
+from maxmargin.features.kernels import Rbf
+from maxmargin.inference.hierarchy.shape import hierarchy_shape
+from maxmargin.solvers import MMCRF, BlockFrankWolfe, run
+from maxmargin.structures import STRUCTURES, edge_field_data
+from maxmargin.testing import check_solver, tiny_problem
+
+FITTING = [name for name in STRUCTURES if name != "user" and "program" not in name]
+
+
+def solve(problem, solver, n_passes=6, tol=0.0):
+    with np.errstate(all="raise"):
+        return run(problem, solver, rng=np.random.default_rng(0), tol=tol, max_iter=n_passes)[0]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", FITTING)
+def test_one_step_a_visit_is_plain_block_frank_wolfe(name):
+    problem = tiny_problem(name, compile=False)
+    ours = solve(problem, MMCRF(inner=1, average=False))
+    plain = solve(problem, BlockFrankWolfe(step="plain", cache=0, average=False))
+    assert ours.dual == pytest.approx(plain.dual, rel=1e-9)
+    assert np.allclose(ours.w, plain.w, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["graph_forest", "graph_paths", "multilabel_tree"])
+@pytest.mark.parametrize("solver", [MMCRF(inner=4), MMCRF(inner=2, chunk=2, sweeps=3)])
+def test_the_dual_never_falls_and_stays_below_the_primal(name, solver):
+    problem = tiny_problem(name, compile=False)
+    result = solve(problem, solver, 12)
+    duals = [record.dual for record in result.history]
+    assert all(b >= a - 1e-12 for a, b in pairwise(duals))
+    best = solve(problem, BlockFrankWolfe(), 200, tol=1e-6)
+    assert duals[-1] <= best.primal + 1e-12
+    assert result.primal >= best.dual - 1e-12
+
+
+def test_it_meets_the_contract_of_solvers():
+    check_solver(MMCRF(inner=3), tiny_problem("multiclass"), max_iter=400)
+
+
+def test_steps_go_to_where_the_gap_is():
+    limits = MMCRF(inner=9)._limits(np.array([np.inf, 0.0, 1.0, 1.0, 10.0]))
+    assert limits.tolist() == [9, 1, 1, 1, 9]
+    assert MMCRF(inner=9)._limits(np.full(2, np.inf)).tolist() == [9, 9]
+    assert MMCRF(inner=9)._limits(np.zeros(2)).tolist() == [9, 9]
+
+
+@pytest.mark.parametrize("paths", [False, True])
+def test_squares_of_edge_fields_are_sums_over_parts(paths):
+    rng = np.random.default_rng(0)
+    shape = hierarchy_shape(4, child=[1, 2, 3], parent=[0, 0, 1])
+    sets = [[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]]
+    data = edge_field_data(shape, rng.normal(size=(3, 2)), sets, paths=paths)
+    assert square_size(data) == 0
+    for i in range(3):
+        mu, theta = workspace(data)[0], workspace(data)[0]
+        for _ in range(3):
+            y = np.append(rng.integers(0, 2, 4), 1).astype(np.int32)
+            parts(data, i, y, 0, rng.normal(), mu)
+        w = np.zeros(int(data.graphs.layout.n_weights))
+        add_parts(data, i, mu, 1.0, w)
+        assert parts_square(data, i, mu, np.zeros(0), theta) == pytest.approx(w @ w)
+
+
+@pytest.mark.parametrize("cost", ["hamming", "edge", "path"])
+@pytest.mark.parametrize("kernel", [None, "linear", Rbf(0.5)])
+def test_edge_fields_learn_by_it_with_every_cost_and_kernel(cost, kernel, monkeypatch):
+    monkeypatch.setenv("MAXMARGIN_MODE", "python")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 2))
+    y = [("r/a",) if x[0] > 0 else ("r/b/c", "r/b/d")[: 1 + (x[1] > 0)] for x in X]
+    shared = {"model": "edges", "cost": cost, "kernel": kernel, "C": 0.2, "separator": "/"}
+    models = [
+        HierarchySVM(solver=solver, tol=tol, random_state=0, max_iter=300, **shared).fit(X, y)
+        for solver, tol in ((MMCRF(inner=5), 2e-2), ("bcfw", 1e-4))
+    ]
+    ours, theirs = (model.result_ for model in models)
+    assert ours.status == theirs.status == "converged"
+    assert ours.dual <= theirs.primal and theirs.dual <= ours.primal
+
+
+@pytest.mark.parametrize(("options", "name"), [({"inner": 0}, "inner"), ({"sweeps": 1.5}, "sweeps"),
+                                               ({"chunk": -1}, "chunk")])  # fmt: skip
+def test_options_are_refused_by_name(options, name):
+    with pytest.raises(ValueError, match=f"MMCRF: {name} must be an integer >= 1"):
+        MMCRF(**options)
+
+
+def test_what_it_needs_is_said():
+    with pytest.raises(ValueError, match="MMCRF needs parts"):
+        solve(tiny_problem("user", compile=False), MMCRF())
+    with pytest.raises(ValueError, match="MMCRF needs a loss of slope 1"):
+        HierarchySVM(surrogate="slack", model="edges", solver="mmcrf").fit(
+            [[1.0], [2.0]], ["a", "b"]
+        )
