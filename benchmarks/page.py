@@ -152,6 +152,7 @@ brackets the difference from flat classes with its standard error over them.
 #: Topics that are shown as the lines they are, and what they are called.
 PLAIN = {
     "strings": "Strings",
+    "mmcrf": "Edge fields of hierarchies, learnt over marginals",
     "words": "Handwritten words",
     "chunking": "Chunking",
     "classes": "Classes",
@@ -199,6 +200,7 @@ def main() -> None:
         CURVES + table(*goals("hierarchy_curves")) + table(*curves()),
         LEARNING + table(*learning_goals()) + table(*learning()),
         section("strings"),
+        section("mmcrf"),
         FUZZING + table(*fuzzing()),
     ]
     PAGE.write_text("\n".join(parts), encoding="utf-8")

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_score
 
 import maxmargin
 from maxmargin import GraphSVM, HierarchySVM, MulticlassSVM, MultilabelSVM, TreeSVM
@@ -193,6 +194,39 @@ def test_what_does_not_go_together_is_refused_by_name(plain_python):
         fitted.predict(K[:, 1:])
     with pytest.raises(ValueError, match="nan for the rows 0 and"):
         fitted.predict(np.full((1, 14), np.nan))
+
+
+def test_cross_validation_takes_rows_and_columns_of_a_gram_matrix(plain_python):
+    X, y = draw(18)
+    y = np.arange(18) % 2
+    X[:, 0] += 3.0 * y
+    scores = [
+        cross_val_score(MulticlassSVM(kernel=kernel, random_state=0), rows, y, cv=2)
+        for kernel, rows in (("linear", X), ("precomputed", X @ X.T))
+    ]
+    assert np.allclose(*scores, atol=0.12)  # both within tol of one optimum
+
+
+def test_damaged_kernels_in_files_are_refused(plain_python):
+    X, y = draw()
+    model = MulticlassSVM(kernel="rbf", random_state=0).fit(X, y)
+    meta, arrays = model.to_state()
+    for change, message in [
+        ({"name": "tanh"}, "must be one of 'linear'"),
+        ({"parameters": {"gamma": "scale"}}, "gamma too"),
+        ({"parameters": {"gamma": -1.0}}, "gamma must be"),
+        ({"n_train": 2}, "kernel.support"),
+    ]:
+        fitted = {**meta["fitted"], "kernel": {**meta["fitted"]["kernel"], **change}}
+        with pytest.raises(ValueError, match=message):
+            MulticlassSVM.from_state({**meta, "fitted": fitted}, dict(arrays))
+    for name, array in [
+        ("kernel.rows", arrays["kernel.rows"][:, :2]),
+        ("kernel.rows", np.full_like(arrays["kernel.rows"], np.nan)),
+        ("kernel.support", arrays["kernel.support"][1:]),
+    ]:
+        with pytest.raises(ValueError, match=r"kernel\.rows"):
+            MulticlassSVM.from_state(meta, {**arrays, name: array})
 
 
 def test_paths_and_warm_starts(plain_python):

@@ -25,6 +25,12 @@ class KernelInputs(RowInputs):
     cache_size: float
     kernel_: FittedKernel | None = None
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        # Then folds of cross-validation take columns as well as rows.
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
     def _inputs(self, X: Any, reset: bool) -> Any:
         """Return X as weights see it: rows of features, or products with the training rows."""
         if self.kernel is None:

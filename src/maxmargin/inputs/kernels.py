@@ -125,6 +125,8 @@ class FittedKernel:
         if not isinstance(options, dict):
             raise fields.refuse("parameters", "a mapping", options)
         kernel = KERNELS[name](**check_options(KERNELS[name], options, f"kernel {name!r}"))
+        if isinstance(getattr(kernel, "gamma", None), str):
+            raise fields.refuse("parameters", "numbers, gamma too", options)
         n_train = fields.count("n_train", least=1)
         support = arrays.take("kernel.support", (None,), np.int64, 0, n_train)
         rows: Any = None
