@@ -186,6 +186,7 @@ def again(line: dict[str, Any]) -> Line:
 
 def draw(panels: dict[str, Any]) -> None:
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     figure, axes = plt.subplots(1, len(panels), figsize=(9, 3.4), sharey=True)
     for axis, (kind, runs) in zip(axes, panels.items(), strict=True):
@@ -193,6 +194,7 @@ def draw(panels: dict[str, Any]) -> None:
             gaps = np.maximum(facts["gaps"], 1e-4)
             axis.plot(facts["seconds"], gaps, label=name, linewidth=1.4)
         axis.set(xscale="log", yscale="log", xlabel="CPU seconds", title=kind)
+        axis.xaxis.set_minor_formatter(NullFormatter())  # they would overlap
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("dual below the least primal known")
     axes[0].legend(fontsize=8, frameon=False)
