@@ -52,12 +52,9 @@ TOPICS = (
     "race",
     "partial_linearization",
     "latent",
-<<<<<<< HEAD
     "parse_inference",
     "parsing",
-=======
     "mmcrf",
->>>>>>> aad8630 (Test and document MMCRF; say what it is worth beside active planes)
 )
 RESULTS = Path(__file__).resolve().parent / "results"
 
