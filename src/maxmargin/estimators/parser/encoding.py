@@ -19,7 +19,7 @@ from maxmargin.structures import ParseData, parse_data
 from maxmargin.training.task import Task
 
 #: Rows of weights of relations; there are as many columns as relations.
-N_RELATION_ROWS = 1 << 16
+N_RELATION_ROWS = 1 << 17
 PUNCTUATION = "PUNCT"
 
 

@@ -37,6 +37,7 @@ FACTOR = 0x2545F491
 RELATION_FACTOR = 0x1B873593
 #: What is added to keys by direction, left and right.
 _LEFT, _RIGHT = 0x13198A2E, 0x03707344
+_MORE = 0x1F83D9AB
 
 
 class TokenTemplates(NamedTuple):
@@ -115,17 +116,20 @@ def _fill_arcs(features, i, first, n, scale, w, arcs):
 
 
 @inlined
-def relation_row(features, base, h, m, q):
-    """Return the row of weights of relations of one template of an arc."""
+def relation_row(features, base, h, m, q, more):
+    """Return the row of weights of relations of one template of an arc, joined with a number.
+
+    The number is below 32: so no product leaves 63 bits.
+    """
     key = np.int64(features.heads[base + h, q]) + features.words[base + m, q]
-    key += _RIGHT if h < m else _LEFT
+    key += (_RIGHT if h < m else _LEFT) + np.int64(more) * _MORE
     return ((key * RELATION_FACTOR) >> 22) & features.relation_mask
 
 
 @inlined
 def _relation_row(features, base, h, m, q):
     """Return where this row begins in w."""
-    return features.mask + 1 + relation_row(features, base, h, m, q) * features.n_relations
+    return features.mask + 1 + relation_row(features, base, h, m, q, 0) * features.n_relations
 
 
 @inlined
