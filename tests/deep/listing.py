@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from maxmargin.deep import Chains, Classes, Graphs, Hierarchies, LabelSets, OwnStructure, Rankings
+from maxmargin.deep import (
+    Chains,
+    Classes,
+    Graphs,
+    Hierarchies,
+    LabelSets,
+    OwnStructure,
+    Parses,
+    Rankings,
+)
 from tests.deep.switches import Switches
 
 
@@ -229,6 +238,46 @@ def own_structure(rng):
     return Listed(OwnStructure(Switches()), None, potentials, torch.tensor(truths), outputs, own)
 
 
+def parses(rng, L=None, projective=True):
+    lengths, longest = [3, 0, 1, 2], 3
+    arcs = tensor(rng, 4, 4, 4) if L is None else tensor(rng, 4, 4, 4, L)
+
+    def is_tree(heads):
+        n = len(heads)
+        if sum(h == 0 for h in heads) != 1 or any(h == m for m, h in enumerate(heads, 1)):
+            return False
+        for m in range(1, n + 1):
+            at, steps = m, 0
+            while at and steps <= n:
+                at, steps = heads[at - 1], steps + 1
+            if at:
+                return False
+        spans = [(min(h, m), max(h, m)) for m, h in enumerate(heads, 1)]
+        crossing = any(a < c < b < d for (a, b), (c, d) in itertools.permutations(spans, 2))
+        return not (projective and crossing)
+
+    def parts(i, heads, relations):
+        own = np.zeros(arcs.shape)
+        for m, (h, label) in enumerate(zip(heads, relations, strict=True), 1):
+            own[(i, h, m) if L is None else (i, h, m, label)] += 1.0
+        return {0: own}
+
+    outputs, own, truths = [], [], np.zeros((4, longest, 2), dtype=int)
+    for i, n in enumerate(lengths):
+        trees = [t for t in itertools.product(range(n + 1), repeat=n) if n == 0 or is_tree(t)]
+        listed = list(itertools.product(trees, itertools.product(range(L or 1), repeat=n)))
+        truth = listed[rng.integers(len(listed))]
+        truths[i, :n] = np.array(truth).T
+        outputs.append([
+            (parts(i, *y), float(sum(a != b for a, b in zip(zip(*y), zip(*truth)))))  # noqa: B905
+            for y in listed
+        ])  # fmt: skip
+        own.append(parts(i, *truth))
+    given = torch.tensor(truths if L is not None else truths[..., 0])
+    structure, more = Parses(L, projective), {"lengths": torch.tensor(lengths)}
+    return Listed(structure, "las" if L else "uas", (arcs,), given, outputs, own, more)
+
+
 CHAIN, CYCLE = [(0, 1), (2, 1)], [(0, 1), (1, 2), (2, 0)]
 ALL_PAIRS = list(itertools.combinations(range(4), 2))
 
@@ -246,6 +295,9 @@ BATCHES = {
     "graphs_own_tables": lambda rng: graphs(rng, CYCLE, shared=False),
     "rankings": rankings,
     "own": own_structure,
+    "parses": parses,
+    "parses_labelled": lambda rng: parses(rng, 2),
+    "parses_crossing": lambda rng: parses(rng, projective=False),
     "hierarchy_labels": hierarchy_labels,
     "hierarchy_closed": lambda rng: node_sets(rng, "closed"),
     "hierarchy_paths": lambda rng: node_sets(rng, "paths"),

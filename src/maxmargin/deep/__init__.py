@@ -15,6 +15,7 @@ from maxmargin.deep.structures import (
     LabelSets,
     LayerStructure,
     OwnStructure,
+    Parses,
     Rankings,
 )
 
@@ -28,6 +29,7 @@ __all__ = [
     "LayerStructure",
     "Losses",
     "OwnStructure",
+    "Parses",
     "Rankings",
     "StructuredLoss",
 ]

@@ -130,7 +130,7 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
                 if self.structure.is_shared(name, arrays[name]) or parts[name][i].ndim == 1:
                     parts[name][i] = sums
                 else:
-                    parts[name][i, : len(sums)] = sums
+                    parts[name][(i, *(slice(size) for size in sums.shape))] = sums
         return tensors, totals, parts
 
     def marginals(self, potentials: Any, lengths: Any = None, edges: Any = None) -> Any:

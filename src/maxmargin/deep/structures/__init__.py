@@ -9,6 +9,7 @@ from maxmargin.deep.structures.graph import Graphs
 from maxmargin.deep.structures.hierarchy import Hierarchies
 from maxmargin.deep.structures.labels import LabelSets
 from maxmargin.deep.structures.own import OwnStructure
+from maxmargin.deep.structures.parse import Parses
 from maxmargin.deep.structures.ranking import Rankings
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "LabelSets",
     "LayerStructure",
     "OwnStructure",
+    "Parses",
     "Rankings",
 ]

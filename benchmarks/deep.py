@@ -1,0 +1,102 @@
+"""Losses of batches in torch layers, beside a batched recursion in torch; their share of a step.
+
+32 sequences of 25 positions, margin rescaling, forward and backward, float32, one thread. The
+recursion is what one writes without a package: max over the labels before, position by position,
+for all sequences at once; autograd does the rest. Values and gradients of both are compared. The
+step is that of a BiLSTM of 2 x 125 units over 100 inputs with Adam. Needs torch: in the environment
+of `make test-deep`, .venv-deep/bin/python benchmarks/run.py --only deep. torch-struct is not
+measured: it needs a patch with torch 2.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from harness import Check, Line
+
+N, T, REPEATS, ROUNDS = 32, 25, 40, 7
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    """Return the least CPU time of some rounds: others that use the machine only add to it."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        for _ in range(REPEATS):
+            work()
+        times.append((time.process_time() - start) / REPEATS)
+    return 1e3 * min(times)
+
+
+def lines() -> Iterator[Line]:
+    import torch
+
+    from maxmargin.deep import Chains, StructuredLoss
+
+    torch.set_num_threads(1)
+    for K in (9, 20, 45):
+        torch.manual_seed(0)
+        unary = torch.randn(N, T, K, requires_grad=True)
+        moves = torch.randn(K, K, requires_grad=True)
+        truths = torch.randint(K, (N, T))
+        loss = StructuredLoss(Chains(K), "hamming", reduction="sum")
+
+        def ours(loss=loss, unary=unary, moves=moves, truths=truths):
+            return torch.autograd.grad(loss((unary, moves), truths), (unary, moves))
+
+        def theirs(unary=unary, moves=moves, truths=truths, K=K):
+            wrong = 1.0 - torch.nn.functional.one_hot(truths, K)
+            augmented = unary + wrong
+            best = augmented[:, 0]
+            for t in range(1, T):
+                best = (best[:, :, None] + moves).max(dim=1).values + augmented[:, t]
+            score = unary.gather(2, truths[:, :, None]).sum()
+            score = score + moves[truths[:, :-1], truths[:, 1:]].sum()
+            return torch.autograd.grad(best.max(dim=1).values.sum() - score, (unary, moves))
+
+        gap = max(float((a - b).abs().max()) for a, b in zip(ours(), theirs(), strict=True))
+        mine, peer = milliseconds(ours), milliseconds(theirs)
+        yield Line(
+            f"chain, {K} labels: loss and gradient of a batch of {N} x {T}", mine, peer, "ms",
+            [
+                Check("times faster", peer / mine, ">=", 8.0),
+                Check("gradients differ", gap, "<=", 1e-4),
+            ],
+            note="peer: batched recursion in torch",
+        )  # fmt: skip
+    yield from shares()
+
+
+def shares() -> Iterator[Line]:
+    import torch
+
+    from maxmargin.deep import Chains, StructuredLoss
+
+    K = 20
+    for surrogate in ("margin", "slack", "prob"):
+        torch.manual_seed(0)
+        lstm = torch.nn.LSTM(100, 125, batch_first=True, bidirectional=True)
+        out, moves = torch.nn.Linear(250, K), torch.nn.Parameter(torch.zeros(K, K))
+        parameters = [*lstm.parameters(), *out.parameters(), moves]
+        optimizer = torch.optim.Adam(parameters, 1e-3)
+        X, truths = torch.randn(N, T, 100), torch.randint(K, (N, T))
+        loss = StructuredLoss(Chains(K), "hamming", surrogate, reduction="token")
+
+        def step(lstm=lstm, out=out, moves=moves, optimizer=optimizer, loss=loss, X=X, y=truths):
+            optimizer.zero_grad()
+            loss((out(lstm(X)[0]), moves), y).backward()
+            optimizer.step()
+
+        step()
+        unary = out(lstm(X)[0]).detach().requires_grad_()
+
+        def alone(loss=loss, unary=unary, moves=moves, truths=truths):
+            return torch.autograd.grad(loss((unary, moves), truths), (unary, moves))
+
+        part, whole = milliseconds(alone), milliseconds(step)
+        checks = [Check("share", part / whole, "<=", 0.03)] if surrogate == "margin" else []
+        yield Line(
+            f"BiLSTM 2 x 125, {K} labels: the loss ({surrogate}) of a step", part, whole, "ms",
+            checks, note="peer: the whole step",
+        )  # fmt: skip
