@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
 
 import maxmargin
-from maxmargin import GraphSVM, HierarchySVM, MulticlassSVM, MultilabelSVM, TreeSVM
+from maxmargin import GraphSVM, Hierarchy, HierarchySVM, MulticlassSVM, MultilabelSVM, TreeSVM
 from maxmargin.features.kernels import Poly, Rbf
 from maxmargin.features.strings import SubsequenceKernel
 from maxmargin.regularizers import Diagonal
@@ -187,6 +187,10 @@ def test_what_does_not_go_together_is_refused_by_name(plain_python):
         MultilabelSVM(kernel="rbf", inference="program", pairwise="full").fit(
             X, np.eye(14, 3, dtype=int)
         )
+    dag = Hierarchy.from_edges([("d", "b"), ("d", "c"), ("e", "c"), ("f", "b")])
+    sets = [("d",), ("e",), ("f",)]
+    with pytest.raises(ValueError, match=r"kernel='rbf' does not go with .*PathSets"):
+        HierarchySVM(hierarchy=dag, space="paths", kernel="rbf").fit(X[:3], sets)
     with pytest.raises(ValueError, match="compares no rows of features, which nodes have"):
         TreeSVM(kernel="precomputed").fit(*trees())
     fitted = MulticlassSVM(kernel="precomputed", random_state=0).fit(K, y)

@@ -115,7 +115,9 @@ def _n_weights(data):
 
 @implements(kernel_use, HierarchyData)
 def _kernel_use(data):
-    """Return the one matrix of coefficients, with a column per node."""
+    """Return the one matrix of coefficients, with a column per node; programmes read features."""
+    if not isinstance(data, tuple):
+        return None
     return kernel_rows(data.features, ((0, data.n_nodes),))
 
 
