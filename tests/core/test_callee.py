@@ -51,38 +51,3 @@ def test_a_callee_has_no_address_of_its_own():
         code.library.get_pointer_to_function(code.fndesc.llvm_func_name)
     asked = code.fndesc.llvm_cpython_wrapper_name
     assert code.library.get_pointer_to_function(asked) == 0
-
-
-@kernel
-def half(x):
-    if x == 4.0:
-        raise ValueError("four", x)
-    return 0.5 * x
-
-
-@jitable
-def both(x):
-    return half(x) + half(x + 1.0)
-
-
-@jitable
-def doubled(x):
-    return both(x) + both(x) + half(x)
-
-
-def thrice(x):
-    return 3.0 * doubled(x)
-
-
-@pytest.mark.parametrize("caller", [Pass, numba.njit])
-def test_large_callees_are_linked_into_entries_alone(caller, monkeypatch):
-    """Every callee is taken to be large: each has its own module, the entry has all of them."""
-    monkeypatch.setattr("maxmargin.core.callee.LARGE", 1)
-    run = caller(thrice)
-    assert run(1.0) == thrice.__globals__["doubled"](1.0) * 3.0 == 10.5
-    for _ in range(2):
-        with pytest.raises(ValueError, match="four") as caught:
-            run(3.0)
-        assert caught.value.args == ("four", 4.0)
-    code = next(iter(half._callee.overloads.values()))
-    assert code.library.is_large

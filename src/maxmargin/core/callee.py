@@ -7,18 +7,12 @@ callers. It is optimised, although its callers are too: passes whose callees had
 7% slower. Only the function that an entry calls (see core/erase) is left to the entry, which is
 nothing but this call: else the largest module of all would be optimised twice.
 
-A large callee is not linked into the callees that call it, only into entries. numba links a module
-into all callers and callers of callers, and optimises it in each of them; but a large function is
-inlined nowhere, so all of this work is repeated in vain. Large modules lie apart, and each is
-optimised twice: by itself, and in the entry.
-
 Private parts of numba: `JITCodeLibrary` and the steps of its `finalize`, `Compiler.compile_extra`
 with `state.library`. The option `pipeline_class` is public.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,10 +22,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
 __all__ = ["CALLEE", "compiling_entry"]
-
-#: From this number of instructions on a callee is large. LLVM inlines functions that cost less than
-#: 250, an instruction mostly costs 5, and constant arguments save a part of them.
-LARGE = 400
 
 #: For the entry that is being compiled, how many callees are, one within the other. numba compiles
 #: one function at a time, under a lock.
@@ -69,71 +59,15 @@ class _Environments:
         return getattr(self._codegen, name)
 
 
-class _Light:
-    """A callee as another callee links it: without what lies apart."""
-
-    def __init__(self, library: _CalleeLibrary) -> None:
-        self._library = library
-        self._reload_init = library._reload_init
-
-    def _get_module_for_linking(self) -> Any:
-        return self._library.light_module()
-
-
 class _CalleeLibrary(JITCodeLibrary):  # type: ignore[misc]
     """The code of one function, to be linked into its callers."""
 
     #: Whether it is left as it is, because its caller is an entry.
     is_for_entry = False
-    _linking_libraries: list[Any]
-    _is_large: bool | None = None
-    _whole_module: Any = None
 
     @property
     def codegen(self) -> Any:
         return _Environments(self._codegen)
-
-    def finalize(self) -> None:
-        """Link what may be inlined, and optimise; note what is large, for the entry."""
-        self._own = [each.name for each in self._final_module.functions if _is_defined(each)]
-        self._apart: dict[_CalleeLibrary, None] = {}
-        linked = []
-        for library in dict.fromkeys(self._linking_libraries):
-            if not isinstance(library, _CalleeLibrary):
-                linked.append(library)
-                continue
-            self._apart.update(library._apart)
-            if library.is_large:
-                self._apart[library] = None
-            else:
-                linked.append(_Light(library))
-        self._linking_libraries = linked
-        super().finalize()
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it lies apart, because no caller would inline it."""
-        if self._is_large is None:
-            own = [self._final_module.get_function(name) for name in self._own]
-            is_inlined = any(b"alwaysinline" in text for each in own for text in each.attributes)
-            self._is_large = not is_inlined and _has_instructions(own, LARGE)
-        return self._is_large
-
-    def light_module(self) -> Any:
-        """Return the module without what lies apart."""
-        return super()._get_module_for_linking()
-
-    def _get_module_for_linking(self) -> Any:
-        """Return the module with all that it calls."""
-        if self._whole_module is None:
-            module = self.light_module()
-            if self._apart:
-                module = module.clone()
-                # Callers before callees: only what is called already is linked.
-                for library in reversed(self._apart):
-                    module.link_in(library.light_module(), preserve=True)
-            self._whole_module = module
-        return self._whole_module
 
     def _optimize_final_module(self) -> None:
         """Optimise the module, unless its caller will."""
@@ -141,8 +75,9 @@ class _CalleeLibrary(JITCodeLibrary):  # type: ignore[misc]
             super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
-        """Make no machine code of the module. What it lacks is looked for in the entry."""
+        """Check the module, and make no machine code of it."""
         self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -151,18 +86,6 @@ class _CalleeLibrary(JITCodeLibrary):  # type: ignore[misc]
         if name.startswith("_ZN7cpython"):
             return 0
         raise RuntimeError(f"{self.name} is compiled for callers alone, and has no address.")
-
-
-def _is_defined(function: Any) -> bool:
-    return not function.is_declaration
-
-
-def _has_instructions(functions: Any, least: int) -> bool:
-    """Tell whether functions have at least so many instructions, without counting all."""
-    found = (
-        each for function in functions for block in function.blocks for each in block.instructions
-    )
-    return next(itertools.islice(found, least - 1, None), None) is not None
 
 
 class _CalleeCompiler(Compiler):  # type: ignore[misc]
