@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import networkx
 import numpy as np
 import pytest
@@ -248,10 +250,33 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
     assert (sums <= 1.0 + 1e-6).all()
     model.save(tmp_path / "a.mm")
     np.testing.assert_array_equal(maxmargin.load(tmp_path / "a.mm").alpha_, model.alpha_)
-    with pytest.raises(ValueError, match="needs solver='auto' or 'sdca'"):
-        svm(hierarchy=TREE, alpha="shared", solver="bcfw").fit(X, y)
-    with pytest.raises(ValueError, match="one label per example"):
-        svm(hierarchy=TREE, alpha="shared", space="closed").fit(X, y)
+    with pytest.raises(ValueError, match="needs solver='auto', 'sdca' or 'bcfw'"):
+        svm(hierarchy=TREE, alpha="shared", solver="one_slack").fit(X, y)
+
+
+DAG = [("b", "a"), ("c", "a"), ("d", "b"), ("d", "c"), ("e", "c")]
+
+
+@pytest.mark.parametrize("edges", [[("b", "a"), ("c", "a"), ("d", "b"), ("e", "b")], DAG], ids=len)
+@pytest.mark.parametrize("space", ["closed", "paths"])
+def test_the_shared_norm_of_sets_has_a_joint_certificate(rng, edges, space):
+    hierarchy = Hierarchy.from_edges(edges)
+    leaves = hierarchy.leaves.tolist()
+    X = rng.normal(size=(10, 2))
+    y = [{leaves[int(x[0] > 0)], leaves[-int(x[1] > 0.5)]} for x in X]
+    tol = 0.05 if space == "paths" and len(edges) == 5 else 2e-3
+    options = {"hierarchy": hierarchy, "space": space, "C": 1.0, "cost": "node_hamming"}
+    model = svm(alpha="shared", tol=tol, max_iter=300, **options).fit(X, y)
+    assert model.result_.status == "converged" and model.result_.objective == "shared"
+    # No other weights along the paths are better than the bound says, and those learnt attain it.
+    for alpha in (model.alpha_, "maxmin"):
+        fixed = svm(alpha=alpha, tol=tol, max_iter=300, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the weights learnt need not sum to 1
+            fixed.fit(X, y)
+        assert fixed.result_.primal >= model.result_.dual - 1e-9
+        if alpha is model.alpha_:
+            assert fixed.result_.dual <= model.result_.primal + 1e-9
 
 
 def check_field_answers(field, X):

@@ -156,4 +156,5 @@ def test_passes_stay_within_their_arrays():
     command = [sys.executable, "-c", FITS]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("True") == 2 * (6 + 5 + 5) and "False" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert len(lines) > 30 and all(line.endswith("True") for line in lines)

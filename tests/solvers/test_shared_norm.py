@@ -14,11 +14,11 @@ from maxmargin.regularizers.hierarchy import (
     shared_square,
     shared_weights,
 )
-from maxmargin.solvers import SDCA, BlockFrankWolfe, run
+from maxmargin.solvers import SDCA, BlockFrankWolfe, OneSlack, run
+from maxmargin.solvers.blocks.shared import SharedBlockFrankWolfe
 from maxmargin.solvers.listed.dual import dual_value
 from maxmargin.solvers.listed.shared import SharedSDCA, SharedState
 from maxmargin.surrogates import MarginRescaling
-from maxmargin.testing.tiny import tiny_problem
 from maxmargin.training.settings import Settings
 from maxmargin.training.shared_norm import learnt_weights, with_shared_norm
 from maxmargin.training.task import Task
@@ -207,11 +207,12 @@ def test_settings_get_a_solver_that_learns_the_weights():
     result, _ = run(problem, settings.solver, rng=np.random.default_rng(0), tol=1e-2)
     alpha = learnt_weights(paths, result.w)
     assert path_sums(case.shape, case.labels, alpha).max() <= 1.0 + 1e-9
-    with pytest.raises(ValueError, match="needs solver='auto' or 'sdca', got BlockFrankWolfe"):
-        with_shared_norm(settings_of(BlockFrankWolfe()), task, paths)
-    view = tiny_problem("chain", compile=False).view
-    with pytest.raises(ValueError, match="is for one label per example, not for ChainData"):
-        with_shared_norm(settings_of(SDCA()), Task(view.data, view.cost, 1, np.ones(1)), paths)
+    blocks = with_shared_norm(settings_of(BlockFrankWolfe(cache=1)), task, paths).solver
+    assert blocks == SharedBlockFrankWolfe(cache=1) and blocks.paths is paths
+    other, _ = run(problem, blocks, rng=np.random.default_rng(0), tol=1e-2)
+    assert other.dual <= result.primal + 1e-9 and result.dual <= other.primal + 1e-9
+    with pytest.raises(ValueError, match="needs solver='auto', 'sdca' or 'bcfw', got OneSlack"):
+        with_shared_norm(settings_of(OneSlack()), task, paths)
 
 
 def test_paths_must_be_given():

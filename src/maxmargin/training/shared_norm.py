@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import capabilities, name_of
+from maxmargin.core.contract import capabilities
 from maxmargin.regularizers.hierarchy import HierarchyPaths, shared_weights
+from maxmargin.solvers.blocks.bcfw import BlockFrankWolfe
+from maxmargin.solvers.blocks.shared import SharedBlockFrankWolfe
 from maxmargin.solvers.listed.sdca import SDCA
 from maxmargin.solvers.listed.shared import SharedSDCA
 from maxmargin.training.settings import Settings
@@ -22,17 +24,17 @@ def with_shared_norm(settings: Settings, task: Task, paths: HierarchyPaths) -> S
 
     Costs must not depend on the weights: those of the task are what they were encoded with.
     """
-    if "listed" not in capabilities(task.data, task.cost):
-        raise ValueError(
-            f"alpha='shared' is for one label per example, not for {name_of(task.data)}: take "
-            "'maxmin', 'rho', 'none', 'flat' or an array."
-        )
     solver = settings.solver
-    if not isinstance(solver, SDCA):
+    kind: Any = None
+    if isinstance(solver, SDCA):
+        kind = SharedSDCA if "listed" in capabilities(task.data, task.cost) else None
+    elif isinstance(solver, BlockFrankWolfe):
+        kind = SharedBlockFrankWolfe
+    if kind is None:
         raise ValueError(
-            f"alpha='shared' needs solver='auto' or 'sdca', got {type(solver).__name__}."
+            f"alpha='shared' needs solver='auto', 'sdca' or 'bcfw', got {type(solver).__name__}."
         )
-    return replace(settings, solver=SharedSDCA(repeats=solver.repeats, paths=paths))
+    return replace(settings, solver=kind(**solver.parameters(), paths=paths))
 
 
 def learnt_weights(paths: HierarchyPaths, w: Any) -> np.ndarray:

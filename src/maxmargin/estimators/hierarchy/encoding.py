@@ -152,7 +152,9 @@ class HierarchyReader:
 
     def paths(self, merge: bool) -> HierarchyPaths:
         """Return the paths along which the weights of the shared norm sum to at most 1."""
-        return hierarchy_paths(self.space.shape, self.space.leaves, merge=merge)
+        space = self.space
+        keep = space.kind == "closed"  # a node that all labels have need not be in an output
+        return hierarchy_paths(space.shape, space.leaves, merge=merge, keep_common=keep)
 
     # -- weights ---------------------------------------------------------------------------------
 

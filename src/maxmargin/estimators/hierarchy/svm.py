@@ -51,7 +51,7 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         The weights of the nodes in the norm. They sum to 1 along the path of every label with
         "maxmin", where the smallest is as large as can be, and "rho", where the sum of
         alpha ** rho is least; "none" has 1 at every node, "flat" 1 at the labels and 0 above.
-        "shared" learns them, for outputs of one path: primal, dual and gap of `result_` are then
+        "shared" learns them, by `sdca` or `bcfw`: primal, dual and gap of `result_` are then
         those of the joint problem over weights and alpha. An array has one number for each node of
         the hierarchy; if it does not sum to 1 along the paths, a warning says so.
     rho : float > 1

@@ -201,6 +201,24 @@ def find_plane(i: int, length: int, y: Any, blocks: Any) -> int:
 
 
 @jitable
+def find_products(problem: Any, blocks: Any, desk: Any) -> None:
+    """Compute all inner products of planes anew, because the norm has changed."""
+    for i in range(blocks.count.shape[0]):
+        start, room = blocks.start[i], blocks.start[i + 1] - blocks.start[i]
+        for p in range(blocks.count[i]):
+            at = blocks.spans[start + p, AT]
+            difference_potentials(
+                problem.data, i, blocks.outputs, at, desk.spare, desk.theta_difference
+            )
+            for q in range(blocks.count[i]):
+                other = blocks.spans[start + q, AT]
+                product = -margin_error(
+                    problem.data, i, desk.theta_difference, blocks.outputs, other
+                )
+                blocks.gram[blocks.square[i] + p * room + q] = product
+
+
+@jitable
 def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, desk: Any) -> int:
     """Give block i the plane of the output in desk.y; return its number. There must be room."""
     length = output_length(problem.data, i, desk.y, 0)

@@ -12,6 +12,7 @@ import numpy as np
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.blocks import dual as block_dual
 from maxmargin.solvers.blocks.bcfw import BlockState
+from maxmargin.solvers.blocks.shared import SharedBlockState
 from maxmargin.solvers.contract import Solver, State
 from maxmargin.solvers.cutting.one_slack import OneSlack, OneSlackState
 from maxmargin.solvers.cutting.one_slack_rows import OneSlackRowsState
@@ -89,6 +90,7 @@ _CHECKS: dict[type[State], _Check] = {
     BlockState: check_blocks,
     ListedState: check_listed,
     SharedState: refuse_shared,
+    SharedBlockState: refuse_shared,
     OneSlackState: check_planes,
     OneSlackRowsState: check_planes_rows,
     LawState: check_laws,
