@@ -179,6 +179,7 @@ def test_what_does_not_go_together_is_refused_by_name(plain_python):
         (MulticlassSVM(kernel="precomputed"), K[:5, :], "must be the square matrix|labels|samples"),
         (MulticlassSVM(kernel="rbf", cache_size=1e-5), X, "too small for one column.*112 bytes"),
         (MulticlassSVM(kernel="rbf", cache_size=0), X, "cache_size"),
+        (HierarchySVM(kernel="rbf", alpha="shared"), X, "takes no kernel"),
         (MulticlassSVM(kernel="tanh"), X, "kernel='tanh' is not known"),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):

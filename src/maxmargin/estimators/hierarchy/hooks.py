@@ -287,6 +287,11 @@ class HierarchyHooks(KernelInputs, Hooks):
     def _check_parameters(self) -> None:
         check_flags(self, "fit_intercept", "merge")
         self._check_kernel()
+        if self.kernel is not None and _is_shared(self.alpha):
+            raise ValueError(
+                "alpha='shared' learns the weights of nodes from features, and takes no kernel; the "
+                "other weights do."
+            )
         check_columns(self.missing)
         FeatureTable(self.min_count, self.n_hashed_features)
         check_space(self.space)
