@@ -289,7 +289,7 @@ class HierarchyHooks(KernelInputs, Hooks):
         self._check_kernel()
         if self.kernel is not None and _is_shared(self.alpha):
             raise ValueError(
-                "alpha='shared' learns the weights of nodes from features, and takes no kernel; the "
+                "alpha='shared' learns weights of nodes from features, and takes no kernel; the "
                 "other weights do."
             )
         check_columns(self.missing)
