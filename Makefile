@@ -1,6 +1,6 @@
 # The only commands anyone needs. Each works on a fresh clone: the first makes .venv.
-#   make demo | test | test-elsewhere | test-oldest | lint | fuzz | bench | core | wheel | test-wheel
-#   make test-deep | clean
+#   make demo | test | test-contracts | test-deep | test-elsewhere | test-oldest | lint | fuzz | bench
+#   make core | wheel | test-wheel | clean
 # ARGS="-k chain" is passed on to pytest. PYTHON chooses the interpreter of a new environment and
 # VENV its folder: make PYTHON=python3.13 VENV=.venv-3.13 test
 
@@ -13,7 +13,8 @@ EXTRAS := test,lint
 # Python compiles what it imports, a small part of what is installed.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
     -c $(CONSTRAINTS)
-PAGES := $(wildcard README.md CONTRIBUTING.md docs/*.md)
+# docs/deep.md is for `make test-deep`.
+PAGES := $(filter-out docs/deep.md,$(wildcard README.md CONTRIBUTING.md docs/*.md))
 CODE := $(wildcard conftest.py src tests benchmarks fuzz tools)
 
 # One thread a process: results repeat, and two pytest workers fill two cores. A file stays with one
@@ -25,13 +26,22 @@ PYTEST := PYTHONDONTWRITEBYTECODE= MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m
     --durations 10 --doctest-modules --doctest-glob='*.md'
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-deep deep test-elsewhere test-oldest lint fuzz bench core wheel test-wheel clean
+.PHONY: demo test test-contracts test-deep deep test-elsewhere test-oldest lint fuzz bench core wheel test-wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/maxmargin demo
 
+# What compiles most stands apart, so that `make test` keeps to ten minutes: everything against the
+# contracts, code compiled in other ways, and recipes followed in copies of the package.
+CONTRACTS := tests/contracts tests/recipes tests/test_golden.py \
+    $(addprefix tests/core/test_,ahead.py cache.py sources.py) \
+    $(addprefix tests/inference/test_,boundscheck.py graphs_uncompiled.py graph_public.py)
+
 test: $(VENV)/.installed
-	$(PYTEST) $(ARGS) tests src/maxmargin $(PAGES)
+	$(PYTEST) $(ARGS) $(addprefix --ignore=,$(CONTRACTS)) tests src/maxmargin $(PAGES)
+
+test-contracts: $(VENV)/.installed
+	$(PYTEST) $(ARGS) $(CONTRACTS)
 
 # The layers over nets. torch is large, so it has an environment of its own, and `make test` leaves
 # out what needs it (conftest.py).

@@ -254,10 +254,10 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
         svm(hierarchy=TREE, alpha="shared", solver="one_slack").fit(X, y)
 
 
-DAG = [("b", "a"), ("c", "a"), ("d", "b"), ("d", "c"), ("e", "c")]
+DIAMOND = [("b", "a"), ("c", "a"), ("d", "b"), ("d", "c"), ("e", "c")]
 
 
-@pytest.mark.parametrize("edges", [[("b", "a"), ("c", "a"), ("d", "b"), ("e", "b")], DAG], ids=len)
+@pytest.mark.parametrize("edges", [[("b", "a"), ("c", "a"), ("d", "b"), ("e", "b")], DIAMOND], ids=len)
 @pytest.mark.parametrize("space", ["closed", "paths"])
 def test_the_shared_norm_of_sets_has_a_joint_certificate(rng, edges, space):
     hierarchy = Hierarchy.from_edges(edges)

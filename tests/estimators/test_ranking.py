@@ -489,7 +489,7 @@ def test_bad_lists_are_refused():
         ),
         ({"missing": "drop"}, ValueError, "missing must be one of 'indicator', 'mean', 'zero'"),
         ({"zeros": True}, ValueError, "zeros must be one of 'indicator', 'value', got True"),
-        ({"solver": "sdca"}, ValueError, "SDCA needs outputs that can be listed"),
+        ({"solver": "exponentiated_gradient"}, ValueError, "needs expectations of outputs"),
         ({"surrogate": "micro_f1"}, ValueError, "is for label sets"),
         ({"search": "profile", "surrogate": "slack"}, ValueError, "needs the oracle 'profile'"),
         ({"C": -1.0}, ValueError, "C must be a number > 0"),

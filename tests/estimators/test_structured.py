@@ -28,7 +28,7 @@ DIRECT = Direct(1.0, 1.0)
 
 ONLINE = [name for name, cls in SOLVERS.items() if cls.is_online]
 #: Those that need no more than every structure has.
-COMMON = [name for name, cls in SOLVERS.items() if not {"listed", "marginals"} & cls.needs]
+COMMON = [name for name, cls in SOLVERS.items() if not {"listed", "marginals", "parts"} & cls.needs]
 EXACT = [name for name in COMMON if SOLVERS[name].reach <= 1e-6 and "convex" in SOLVERS[name].needs]
 
 

@@ -118,7 +118,8 @@ def test_parameters_make_an_equal_solver(case):
     solver = CASES[case]
     assert type(solver)(**solver.parameters()) == solver
     assert SOLVERS[solver.name] is type(solver)
-    assert solver.needs <= {"convex", "linear", "unit_slope", "listed", "marginals", "euclidean"}
+    known = {"convex", "linear", "unit_slope", "listed", "marginals", "parts", "euclidean"}
+    assert solver.needs <= known
     json.dumps(solver.parameters())
 
 

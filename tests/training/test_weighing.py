@@ -218,7 +218,8 @@ def test_a_users_structure_has_weights_of_joint_features(solver):
     np.testing.assert_allclose(model.coef_, plain.coef_ * np.sqrt(alpha), atol=0.2)
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
+# Templates of parses are hashed: their features have no columns.
+@pytest.mark.parametrize("structure", [name for name in STRUCTURES if name != "parse"])
 def test_every_structure_can_weigh_its_columns(structure):
     """Scores of scaled columns at w are those of the columns at w times the factors."""
     from maxmargin.core.contract import margin_error, n_weights, potentials, workspace

@@ -43,6 +43,7 @@ class WaysIn:
 
         Examples
         --------
+        >>> from maxmargin.inputs.hierarchy import Hierarchy
         >>> Hierarchy.of({"cat": "mammal", "mammal": None}).leaves.tolist()
         ['cat']
         >>> Hierarchy.of({"mammal": ["cat", "dog"]}).roots.tolist()
@@ -80,6 +81,7 @@ class WaysIn:
 
         Examples
         --------
+        >>> from maxmargin.inputs.hierarchy import Hierarchy
         >>> Hierarchy.from_edges([("cat", "mammal")], nodes=["cat", "owl"])
         Traceback (most recent call last):
         ValueError: edge 0 names the parent 'mammal', which is none of the nodes: 'cat', 'owl'.
@@ -113,6 +115,7 @@ class WaysIn:
 
         Examples
         --------
+        >>> from maxmargin.inputs.hierarchy import Hierarchy
         >>> Hierarchy.from_dict({"bat": ["mammal", "flier"]}, values="parents").above("bat")
         ['mammal', 'flier', 'bat']
         >>> Hierarchy.from_dict({"bat": "mammal", "animal": None})
@@ -154,6 +157,7 @@ class WaysIn:
 
         Examples
         --------
+        >>> from maxmargin.inputs.hierarchy import Hierarchy
         >>> Hierarchy.from_paths([["cat", "siamese"], ["dog", ""]]).nodes.tolist()
         ['cat', 'cat/siamese', 'dog']
         """
