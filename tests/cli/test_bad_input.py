@@ -132,7 +132,10 @@ def test_parameters_are_refused_as_in_python(refused, options, params, said):
         (["train", "chain", "good.doc"], "'.doc' names no format"),
         (["train", "chain", "none.conll"], "none.conll"),
         (["warmup", "--solver", "simplex", "-q"], "'bcfw'"),
-        (["warmup", "--kind", "ranking", "--solver", "partial_linearization", "-q"], "needs expectations of outputs"),
+        (
+            ["warmup", "--kind", "ranking", "--solver", "partial_linearization", "-q"],
+            "needs expectations of outputs",
+        ),
         (["warmup", "--kind", "tree", "-q"], "'multiclass'"),
         (["demo", "--seed", "-1", "-q"], "--seed must be >= 0"),
         (["demo", "-o", "a.xyz", "-q"], "no picture format 'xyz'"),

@@ -72,7 +72,7 @@ def check(listed, surrogate, dtype=torch.float64, atol=1e-9):
 
 #: What has no search that fits: Normalized margins need a profile.
 UNPROFILED = ("own", "graphs", "graphs_own_tables", "rankings", "hierarchy_dag")
-UNSEARCHED = {(name, "normalized") for name in UNPROFILED}
+UNSEARCHED = {(name, "normalized") for name in (*UNPROFILED, "parses_crossing")}
 #: Where searches for other surrogates than margin rescaling only bound the loss.
 BOUNDED = UNPROFILED
 

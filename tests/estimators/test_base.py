@@ -455,7 +455,9 @@ def test_digest_tells_arrays_apart():
 
 def test_partial_fit_only_with_online_solvers(data):
     assert not hasattr(svm(), "partial_fit")
-    message = r"MulticlassSVM has no partial_fit with solver 'auto'.*: 'sgd', 'perceptron', 'mira'\."
+    message = (
+        r"MulticlassSVM has no partial_fit with solver 'auto'.*: 'sgd', 'perceptron', 'mira'\."
+    )
     with pytest.raises(AttributeError, match=message):
         svm().partial_fit(*data)
     assert "one pass over a batch" in MulticlassSVM.partial_fit.__doc__

@@ -257,7 +257,9 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
 DIAMOND = [("b", "a"), ("c", "a"), ("d", "b"), ("d", "c"), ("e", "c")]
 
 
-@pytest.mark.parametrize("edges", [[("b", "a"), ("c", "a"), ("d", "b"), ("e", "b")], DIAMOND], ids=len)
+@pytest.mark.parametrize(
+    "edges", [[("b", "a"), ("c", "a"), ("d", "b"), ("e", "b")], DIAMOND], ids=len
+)
 @pytest.mark.parametrize("space", ["closed", "paths"])
 def test_the_shared_norm_of_sets_has_a_joint_certificate(rng, edges, space):
     hierarchy = Hierarchy.from_edges(edges)

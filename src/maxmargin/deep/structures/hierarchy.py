@@ -49,8 +49,8 @@ class Hierarchies(LayerStructure):
     >>> import torch
     >>> from maxmargin.deep import Hierarchies, StructuredLoss
     >>> loss = StructuredLoss(Hierarchies([None, 0, 0, 1, 1]), "tree_distance", reduction="none")
-    >>> loss(torch.zeros(1, 5), torch.tensor([1]))  # the labels are the nodes 2, 3 and 4
-    tensor([3.])
+    >>> loss(torch.zeros(1, 5), torch.tensor([1]))  # labels: 2, 3, 4; scaled to 1
+    tensor([1.])
     >>> loss.decode(torch.tensor([[0.0, 1.0, 0.0, 0.0, 0.5]]))
     tensor([2])
     """
