@@ -227,7 +227,7 @@ def test_every_kind_of_features_is_read_erased(structure):
 
     The other oracles know no features; solvers run with some in test_structures.
     """
-    # In graphs a kernel knows only nodes or only edges; tests/features/test_gram.py has kernels.
+    # In graphs a kernel knows only nodes or edges; tests/estimators/test_kernels.py has kernels.
     kinds = [name for name in FORMS if name not in ("dense", "gram")]
     features = kinds[TYPED.index(structure) % len(kinds)]
     erased, plain = (what_is_read(mode, structure, features) for mode in ("erased", "python"))
