@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin
-from maxmargin import Hierarchy, HierarchySVM, MulticlassSVM
+from maxmargin import Checkpoint, Hierarchy, HierarchySVM, MulticlassSVM
 from maxmargin.testing.enumerate import node_sets
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -250,6 +250,13 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
     assert (sums <= 1.0 + 1e-6).all()
     model.save(tmp_path / "a.mm")
     np.testing.assert_array_equal(maxmargin.load(tmp_path / "a.mm").alpha_, model.alpha_)
+    saved = Checkpoint(tmp_path / "run.mm", every=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # two passes are too few
+        svm(hierarchy=TREE, alpha="shared", tol=1e-3, max_iter=2).fit(X, y, callbacks=[saved])
+    rest = svm(hierarchy=TREE, alpha="shared", tol=1e-3).fit(X, y, resume=saved.path)
+    np.testing.assert_array_equal(rest.coef_, model.coef_)
+    assert rest.result_.gap == model.result_.gap
     with pytest.raises(ValueError, match="needs solver='auto', 'sdca' or 'bcfw'"):
         svm(hierarchy=TREE, alpha="shared", solver="one_slack").fit(X, y)
 

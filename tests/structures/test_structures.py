@@ -64,7 +64,7 @@ def registered_cases():
     for structure in STRUCTURES:
         if structure != "user":
             costs = fitting_costs(structure)
-            # Rows of a kernel are made ready by a problem: tests/estimators/test_kernels.py fits them.
+            # Rows of a kernel are made ready by a problem: test_kernels.py of estimators.
             kinds = [features for features in FORMS if features != "gram"]
             yield from ((structure, features, costs[0]) for features in kinds)
             yield from ((structure, "dense", cost) for cost in costs[1:])

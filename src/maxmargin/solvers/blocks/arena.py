@@ -135,6 +135,17 @@ def make_room(problem: Problem, blocks: Blocks, visits: np.ndarray) -> Blocks:
     return larger
 
 
+def packed(problem: Problem, blocks: Blocks) -> Blocks:
+    """Return a copy with the planes that have a coefficient, and room for no others."""
+    kept = in_use(blocks) & (blocks.planes[:, ALPHA] > 0.0)
+    kept[blocks.start[:-1]] = True
+    room = np.add.reduceat(kept, blocks.start[:-1])
+    smaller = empty_blocks(problem, room, int(blocks.spans[kept, LENGTH].sum()))
+    smaller.gap[:] = blocks.gap
+    problem.bind(copy_planes)(kept, blocks, smaller)
+    return smaller
+
+
 def reserve(problem: Problem, blocks: Blocks, examples: np.ndarray) -> Blocks:
     """Return blocks whose arena has cells for one more output of each of these examples.
 

@@ -37,10 +37,14 @@ from maxmargin.solvers.blocks.arena import (
 
 def dual_value(problem: Problem, blocks: Blocks, w: np.ndarray) -> float:
     """Return D at the point whose weights are w."""
+    return linear_term(problem, blocks) - 0.5 * problem.lam * problem.inner(w, w)
+
+
+def linear_term(problem: Problem, blocks: Blocks) -> float:
+    """Return the linear part of D."""
     linear = np.where(in_use(blocks), blocks.planes[:, ALPHA] * blocks.planes[:, OFFSET], 0.0)
     means = np.add.reduceat(linear, blocks.start[:-1])
-    linear_term = float(problem.view.weight @ means) / problem.n_examples
-    return linear_term - 0.5 * problem.lam * problem.inner(w, w)
+    return float(problem.view.weight @ means) / problem.n_examples
 
 
 def sharpen_blocks(problem: Problem, state: Any) -> tuple[float, float]:

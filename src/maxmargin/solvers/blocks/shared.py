@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin.core.problem import Problem
 from maxmargin.regularizers.hierarchy import HierarchyPaths
-from maxmargin.solvers.blocks.arena import find_products
+from maxmargin.solvers.blocks.arena import find_products, packed
 from maxmargin.solvers.blocks.bcfw import BlockFrankWolfe, BlockState
-from maxmargin.solvers.blocks.dual import dual_value
+from maxmargin.solvers.blocks.dual import linear_term
 from maxmargin.solvers.contract import State
-from maxmargin.solvers.shared import SharedNorm
+from maxmargin.solvers.shared import SharedNorm, SharedPoint
 
 
-class SharedBlockState(BlockState):
+class SharedBlockState(SharedPoint, BlockState):
     """The state of `BlockFrankWolfe`, and the weights of nodes that its w belongs to."""
-
-    alpha = np.zeros(0)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the state as arrays."""
-        return {**super().arrays(), "alpha": self.alpha}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> SharedBlockState:
-        """Make the state that `arrays` was called on."""
-        state = cast(SharedBlockState, super().from_arrays(arrays))
-        state.alpha = arrays["alpha"].copy()
-        return state
 
 
 @dataclass(frozen=True)
@@ -43,8 +30,7 @@ class SharedBlockFrankWolfe(SharedNorm, BlockFrankWolfe):
     state_class: ClassVar[type[State]] = SharedBlockState
 
     def _linear(self, problem: Problem, state: Any) -> float:
-        square = problem.inner(state.w, state.w)
-        return dual_value(problem, state.blocks, state.w) + 0.5 * problem.lam * square
+        return linear_term(problem, state.blocks)
 
     def _has_moved(self, state: Any) -> bool:
         return bool(state.n_passes > 0)
@@ -56,3 +42,8 @@ class SharedBlockFrankWolfe(SharedNorm, BlockFrankWolfe):
         state = SharedBlockState(plain.w, plain.blocks)
         state.alpha = alpha
         return state
+
+    def _copied(self, problem: Problem, state: Any) -> SharedBlockState:
+        copy = SharedBlockState(state.w.copy(), packed(problem, state.blocks))
+        copy.alpha, copy.n_passes = state.alpha.copy(), state.n_passes
+        return copy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,26 +12,11 @@ from maxmargin.regularizers.hierarchy import HierarchyPaths
 from maxmargin.solvers.contract import State
 from maxmargin.solvers.listed.dual import ListedState
 from maxmargin.solvers.listed.sdca import SDCA
-from maxmargin.solvers.shared import SharedNorm
+from maxmargin.solvers.shared import SharedNorm, SharedPoint, divided
 
 
-class SharedState(ListedState):
+class SharedState(SharedPoint, ListedState):
     """The state of `SDCA`, and the weights of nodes that its w belongs to."""
-
-    def __init__(self, *listed: Any, alpha: np.ndarray | None = None) -> None:
-        super().__init__(*listed)
-        self.alpha = np.zeros(0) if alpha is None else alpha
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the state as arrays."""
-        return {**super().arrays(), "alpha": self.alpha}
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> SharedState:
-        """Make the state that `arrays` was called on."""
-        state = cast(SharedState, super().from_arrays(arrays))
-        state.alpha = arrays["alpha"].copy()
-        return state
 
 
 @dataclass(frozen=True)
@@ -50,6 +35,11 @@ class SharedSDCA(SharedNorm, SDCA):
         return bool(np.isfinite(state.gap).any())
 
     def _with_alpha(self, plain: Any, alpha: np.ndarray) -> SharedState:
-        state = SharedState(plain.w, plain.beta, plain.slope, plain.offset, alpha=alpha)
-        state.offer = plain.offer
+        state = SharedState(plain.w, plain.beta, plain.slope, plain.offset)
+        state.offer, state.alpha = plain.offer, alpha
         return state
+
+    def _copied(self, problem: Problem, state: Any) -> SharedState:
+        own, _ = divided(state.arrays())
+        nothing = np.zeros(0)
+        return SharedState._of({**own, "w_mean": nothing, "offer": nothing})

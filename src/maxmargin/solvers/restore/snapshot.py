@@ -204,7 +204,8 @@ def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
             raise ValueError("it has a primal, but no weights that it is of")
         return 0.0
     value, missing = solver.assess(problem, found.best_w)
-    room = ROUNDING * (abs(value) + problem.lam * problem.inner(found.best_w, found.best_w))
+    length = solver.length(problem, found.best_w)
+    room = ROUNDING * (abs(value) + problem.lam * length * length)
     # The bound of an inexact search depends on what it remembers, and it may remember less now than
     # it did then, or more.
     is_too_low = told < value - missing - room
@@ -213,7 +214,7 @@ def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
         raise ValueError(f"its primal is {told:.9g}, but that of its weights is {value:.9g}")
     found.tally["primal_rounding"] = max(
         found.tally["primal_rounding"],
-        problem.precision.of_primal(problem.length(found.best_w), told),
+        problem.precision.of_primal(length, told),
         value - missing - told,
     )
     return room

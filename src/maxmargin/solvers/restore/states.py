@@ -41,6 +41,8 @@ from maxmargin.solvers.restore.marginal import (
     check_marginals,
 )
 from maxmargin.solvers.restore.online import check_perceptron, check_sgd
+from maxmargin.solvers.restore.shared_norm import at_alpha, with_alpha
+from maxmargin.solvers.shared import SharedNorm, SharedPoint
 
 
 def checked_state(problem: Problem, solver: Solver, arrays: Arrays) -> State:
@@ -58,6 +60,8 @@ def checked_state(problem: Problem, solver: Solver, arrays: Arrays) -> State:
 
 def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
     """Return the lower bound of the optimum that a checked state proves."""
+    if isinstance(state, SharedPoint):
+        return cast(SharedNorm, solver).proved(problem, state)
     if isinstance(state, BlockState):
         return block_dual.dual_value(problem, state.blocks, state.w)
     if isinstance(state, ListedState):
@@ -77,20 +81,12 @@ def proved_dual(problem: Problem, solver: Solver, state: State) -> float:
     return -math.inf if type(state) in _CHECKS else math.inf
 
 
-def refuse_shared(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, np.ndarray]:
-    """Refuse a state under the shared norm.
-
-    Its dual may fall from pass to pass, so the last state proves less than the run has proved.
-    """
-    raise ValueError("a run under the shared norm cannot be resumed; fit anew")
-
-
 _Check = Callable[[Problem, Solver, Arrays], dict[str, np.ndarray]]
 _CHECKS: dict[type[State], _Check] = {
     BlockState: check_blocks,
     ListedState: check_listed,
-    SharedState: refuse_shared,
-    SharedBlockState: refuse_shared,
+    SharedState: with_alpha(check_listed),
+    SharedBlockState: with_alpha(check_blocks),
     OneSlackState: check_planes,
     OneSlackRowsState: check_planes_rows,
     LawState: check_laws,
@@ -103,6 +99,8 @@ _CHECKS: dict[type[State], _Check] = {
 _AUDITS: dict[type[State], Callable[[Problem, Solver, State], None]] = {
     BlockState: audit_blocks,
     ListedState: audit_listed,
+    SharedState: at_alpha(audit_listed),
+    SharedBlockState: at_alpha(audit_blocks),
     OneSlackState: audit_cuts,
     OneSlackRowsState: audit_cuts,
     LawState: audit_laws,
