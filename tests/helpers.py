@@ -19,12 +19,27 @@ from maxmargin.core.problem import Problem
 from maxmargin.costs import Hamming
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import SOLVERS
+from maxmargin.structures import STRUCTURES
 from maxmargin.structures.chain.data import chain_data, chain_layout
 from maxmargin.structures.classes.data import multiclass_data
 from maxmargin.surrogates import MarginRescaling
-from maxmargin.testing.tiny import tiny_problem
+from maxmargin.testing.tiny import FORMS, fitting_costs, tiny_problem
 
 DIRECT = Direct(1.0, 1.0)
+
+
+def registered_cases():
+    """Yield (structure, features, cost): each structure with all its costs, and all its features.
+
+    Not each with each: what knows the cost does not know the features.
+    """
+    for structure in STRUCTURES:
+        if structure != "user":
+            costs = fitting_costs(structure)
+            # Rows of a kernel are made ready by a problem: test_kernels.py of estimators.
+            kinds = [features for features in FORMS if features != "gram"]
+            yield from ((structure, features, costs[0]) for features in kinds)
+            yield from ((structure, "dense", cost) for cost in costs[1:])
 
 
 @dataclass

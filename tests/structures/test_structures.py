@@ -32,15 +32,14 @@ from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing import all_outputs, check_solver, check_structure, optimum
 from maxmargin.testing import structures as structure_checks
 from maxmargin.testing.tiny import (
-    FORMS,
     N_LABELS,
     TINY,
     Agreement,
-    fitting_costs,
     tiny_data,
     tiny_tables,
 )
 from tests.grades import Distance, Grades, GradesData
+from tests.helpers import registered_cases
 
 DIRECT = Direct(1.0, 1.0)
 
@@ -56,30 +55,11 @@ def test_every_registered_structure_has_a_tiny_instance():
         assert type(tiny_data(name).data) is kind
 
 
-def registered_cases():
-    """Yield every structure with each of its costs, and with each kind of features.
-
-    Not each with each: what knows the cost does not know the features.
-    """
-    for structure in STRUCTURES:
-        if structure != "user":
-            costs = fitting_costs(structure)
-            # Rows of a kernel are made ready by a problem: test_kernels.py of estimators.
-            kinds = [features for features in FORMS if features != "gram"]
-            yield from ((structure, features, costs[0]) for features in kinds)
-            yield from ((structure, "dense", cost) for cost in costs[1:])
-
-
 @pytest.mark.parametrize(("structure", "features", "cost"), list(registered_cases()))
 def test_registered_structures_meet_the_contract(structure, features, cost):
+    """As Python: tests/contracts/test_compiled.py holds compiled code against it."""
     tiny = tiny_data(structure, features)
-    tables = tiny_tables(tiny, cost)
-    # Compiled code differs by the types of features and cost: not all combinations need it.
-    compile = features == "dense" or (structure, features, cost) in {
-        ("chain", "csr", "hamming"),
-        ("multiclass", "float32", "hamming"),
-    }
-    check_structure(tiny.data, cost=tables, compile=compile)
+    check_structure(tiny.data, cost=tiny_tables(tiny, cost), compile=False)
 
 
 @pytest.mark.parametrize("off", ["bias", "transitions", "start", "end"])

@@ -755,13 +755,13 @@ def module_of_a_surrogate(kind, **functions):
 
 
 def test_a_surrogate_in_the_registry_is_in_the_switch(monkeypatch):
-    functions = {name: getattr(slack, name) for name in switch.FUNCTIONS}
+    functions = {name: getattr(slack, name) for name in switch.SWITCH.arguments}
     module, cls = module_of_a_surrogate(77, **functions)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    found = switch.kinds([*SURROGATES.values(), cls])
+    found = switch.SWITCH.kinds([*SURROGATES.values(), cls], may_lack=True)
     assert found == {**switch.KINDS, 77: module}
-    for name in switch.FUNCTIONS:
-        ours = switch.switch_between(found, name)
+    for name in switch.SWITCH.arguments:
+        ours = switch.SWITCH.between(found, name)
         assert ours(77, 0.0, 0.0, 0.5, 2.0) == getattr(slack, name)(0.0, 0.0, 0.5, 2.0)
         assert ours(margin.KIND, 0.0, 0.0, 0.5, 2.0) == getattr(margin, name)(0.0, 0.0, 0.5, 2.0)
 
@@ -769,13 +769,13 @@ def test_a_surrogate_in_the_registry_is_in_the_switch(monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "names", "error", "message"),
     [
-        (slack.KIND, switch.FUNCTIONS, ValueError, r"scratch_1_4 is 1, that of .*\.slack"),
+        (slack.KIND, switch.SWITCH.arguments, ValueError, r"scratch_1_4 is 1, that of .*\.slack"),
         (77, ["psi", "tilt"], TypeError, "has a KIND but no conjugate, order_value"),
-        (7.0, switch.FUNCTIONS, TypeError, "must be an int, got 7.0"),
+        (7.0, switch.SWITCH.arguments, TypeError, "must be an int, got 7.0"),
     ],
 )
 def test_a_surrogate_that_the_switch_cannot_take(kind, names, error, message, monkeypatch):
     module, cls = module_of_a_surrogate(kind, **{name: getattr(slack, name) for name in names})
     monkeypatch.setitem(sys.modules, module.__name__, module)
     with pytest.raises(error, match=message):
-        switch.kinds([*SURROGATES.values(), cls])
+        switch.SWITCH.kinds([*SURROGATES.values(), cls], may_lack=True)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
 from maxmargin.inference.graph.forest.best import edge_layout, edge_row, own_scores
-from maxmargin.inference.graph.merge import merge_lists, merge_sums
 from maxmargin.inference.graph.shape import Shape
+from maxmargin.inference.merge import merge_lists, merge_sums
 
 __all__ = ["KBestRoom", "best_k_forest", "kbest_room"]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from maxmargin.core.compile import kernel
 from maxmargin.inference.graph.junction.row import go_on, go_to, go_to_first
 from maxmargin.inference.graph.junction.tree import FACTOR, MESSAGE, JunctionTree
-from maxmargin.inference.graph.merge import merge_lists, merge_sums
 from maxmargin.inference.graph.shape import Shape
+from maxmargin.inference.merge import merge_lists, merge_sums
 
 __all__ = ["KBestJunctionRoom", "best_k_junction", "kbest_cells", "kbest_junction_room"]
 

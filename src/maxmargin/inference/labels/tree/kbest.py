@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.core.compile import kernel
+from maxmargin.inference.merge import merge_sums
 
 
 @kernel
@@ -46,7 +47,7 @@ def best_k_tree(unary, pair, tree, k, best, part, message, head, chosen, at, ys,
         for state in range(2 if above >= 0 else 1):
             weight = pair[tree.edge[j]] if state == 1 else 0.0
             _merge_states(best[j], weight, k, message, head[1], head[2])
-            _merge_parts(best[into, state], message, k, part, head, chosen[j, state])
+            merge_sums(best[into, state], message, k, part, head, chosen[j, state])
     count = 0
     while count < k and best[m, 0, count] > -np.inf:
         scores[count] = best[m, 0, count]
@@ -84,35 +85,3 @@ def _merge_states(best, weight, k, message, own_state, own_rank):
             own_state[rank] = 1
             own_rank[rank] = on
             on += 1
-
-
-@kernel
-def _merge_parts(best, message, k, part, head, chosen):
-    """Replace the sorted list `best` by the k highest sums of one entry of it and one of `message`.
-
-    head[0, c] is the next entry of the message to combine with entry c of the old list; head[1] and
-    head[2] are the state and the rank that each entry of the message came from.
-    """
-    for rank in range(k):
-        part[rank] = best[rank]
-        head[0, rank] = 0
-    n_open = 1  # entry c of the old list can be used only after entry c - 1 has been used
-    for rank in range(k):
-        top = -np.inf
-        first = -1
-        for c in range(n_open):
-            if head[0, c] < k:
-                value = part[c] + message[head[0, c]]
-                if value > top:
-                    top = value
-                    first = c
-        best[rank] = top
-        if first < 0:
-            continue
-        there = head[0, first]
-        chosen[0, rank] = first
-        chosen[1, rank] = head[1, there]
-        chosen[2, rank] = head[2, there]
-        head[0, first] += 1
-        if first == n_open - 1 and n_open < k:
-            n_open += 1
