@@ -20,7 +20,7 @@ from maxmargin.costs import CostMatrix, Hamming, ZeroOne
 from maxmargin.search.direct import Direct
 from maxmargin.solvers import SDCA, BlockFrankWolfe, run
 from maxmargin.solvers.listed.dual import ListedState, first_planes
-from maxmargin.solvers.listed.sdca import threshold
+from maxmargin.solvers.listed.projection import threshold
 from maxmargin.solvers.listed.sdca_planes import orthogonal
 from maxmargin.structures import MulticlassData, multiclass_data
 from maxmargin.structures.classes.data import OneLabel
@@ -217,7 +217,7 @@ def test_given_weights_are_a_candidate_and_no_more():
     options = {"tol": 1e-3, "max_iter": 500}
     cold, _ = run(tiny.problem(lam), SDCA(), rng=np.random.default_rng(0), **options)
     warm, state = run(tiny.problem(lam), SDCA(), rng=np.random.default_rng(0), w=best.w, **options)
-    assert warm.primal <= best.primal and warm.n_iter <= cold.n_iter
+    assert warm.primal <= best.primal * (1 + 1e-12) and warm.n_iter <= cold.n_iter
     assert warm.dual == cold.dual or warm.n_iter < cold.n_iter
     check_dual(tiny, tiny.problem(lam), state)
     far = np.full_like(best.w, 1e6) * np.arange(len(best.w))
@@ -419,7 +419,10 @@ def test_costs_far_above_the_margin_cost_no_digits():
     assert large.primal == pytest.approx(1e15 * small.primal, rel=2e-6)
 
 
-PASSES = {"whole_pass", "few_pass", "planes_pass", "pick", "load", "bend", "_agree", "store"}
+PASSES = {
+    "whole_pass", "few_pass", "planes_pass", "pick", "load", "bend", "_agree", "store",
+    "project_all", "add_curvature", "look", "direction", "proximal_step",
+}  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -514,6 +517,6 @@ def test_memory_is_examples_times_classes():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     cells = sum(array.size for array in state.arrays().values())
-    assert cells == n * n_labels + 2 * n + 2 * problem.n_weights
+    assert cells == n * n_labels + 2 * n + 2 * problem.n_weights + len(state.arrays()["pace"])
     # A few copies of w, and nothing of the size of n x n_columns.
     assert peak < 8 * (3 * n * n_labels + 10 * n + 10 * problem.n_weights) < n * n_columns

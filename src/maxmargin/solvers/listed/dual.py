@@ -53,6 +53,9 @@ class ListedState(State):
         self.active = np.zeros(beta.shape, dtype=np.int32)
         self.n_active = np.zeros(len(beta), dtype=np.int64)
         self.room = np.zeros((3, beta.shape[1]))
+        #: The sum of the gaps that the last pass over all blocks met, and the sigma of the next
+        #: proximal step, 0 as long as passes are quick; see newton.py.
+        self.met, self.sigma = np.inf, 0.0
 
     @property
     def has_planes(self) -> bool:
@@ -61,7 +64,8 @@ class ListedState(State):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the state as arrays."""
-        return {name: getattr(self, name) for name in KEPT}
+        own = {name: getattr(self, name) for name in KEPT}
+        return own | {"pace": np.array([self.met, self.sigma])}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> ListedState:
@@ -69,6 +73,7 @@ class ListedState(State):
         state = cls(*(arrays[name].copy() for name in KEPT[:4]))
         for name in KEPT[4:]:
             setattr(state, name, arrays[name].copy())
+        state.met, state.sigma = arrays["pace"].tolist()
         return state
 
 

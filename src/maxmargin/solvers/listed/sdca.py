@@ -49,6 +49,8 @@ from maxmargin.solvers.listed.dual import (
     new_state,
     sum_weights,
 )
+from maxmargin.solvers.listed.newton import first_sigma, proximal_step
+from maxmargin.solvers.listed.projection import threshold
 from maxmargin.solvers.listed.sdca_gram import gram_of
 from maxmargin.solvers.listed.sdca_planes import orthogonal, planes_pass, sheet_for
 
@@ -58,33 +60,6 @@ NEAR = 0.3
 #: A block counts as moving while its gap is above STILL times the mean gap. The moving blocks are
 #: visited again until the sum of their gaps is at most ENOUGH times that of the whole pass.
 STILL, ENOUGH = 0.01, 0.1
-
-
-@jitable
-def threshold(z: Any, n: int, truth: int) -> float:
-    """Return tau with sum_k max(z[k] - tau, floor_k) = 0 by Michelot's shrinking active sets.
-
-    The floor is -1 at ``truth`` and 0 elsewhere; without a truth (-1) the sum is to be 1. Some z
-    should be of the order of 1 at most; the others may be as low as -inf.
-    """
-    # No coefficient is above 1, which gives a first lower bound of tau.
-    tau = -np.inf
-    for k in range(n):
-        tau = max(tau, z[k] if k == truth else z[k] - 1.0)
-    n_before = n + 1
-    for _ in range(n):
-        excess = 0.0 if truth >= 0 and z[truth] - tau > -1.0 else -1.0
-        n_above = 0
-        for k in range(n):
-            over = z[k] - tau
-            if over > (-1.0 if k == truth else 0.0):
-                excess += over
-                n_above += 1
-        if n_above == 0 or n_above >= n_before:
-            break
-        n_before = n_above
-        tau += excess / n_above
-    return tau
 
 
 @jitable
@@ -238,6 +213,9 @@ class SDCA(Solver):
     repeats : int
         Largest number of passes over the moving blocks, with their active outputs alone, after
         each pass over all blocks and outputs. Where outputs are not listed, no more than two.
+    newton : bool
+        Whether to go on by Newton's method on all blocks at once where passes have become slow and
+        weights are few: a few hundred, for many more examples whose blocks are solved exactly.
 
     Examples
     --------
@@ -247,6 +225,7 @@ class SDCA(Solver):
     """
 
     repeats: int = 30
+    newton: bool = True
 
     name: ClassVar[str] = "sdca"
     state_class: ClassVar[type[State]] = ListedState
@@ -283,6 +262,12 @@ class SDCA(Solver):
         """Solve every block once, and those that still move again."""
         state = cast(ListedState, state)
         n = problem.n_examples
+        if state.sigma > 0.0:
+            step = proximal_step(problem, state, state.sigma)
+            state.sigma = step.sigma
+            if step.has_risen:
+                dual = dual_value(problem, state)
+                return Progress(dual, max(step.primal - dual, 0.0), primal=step.primal, w=step.w)
         whole, mean = self._pass(problem, state, rng.permutation(n), True, state.w_mean)
         state.w_mean = cast(np.ndarray, mean)
 
@@ -290,6 +275,9 @@ class SDCA(Solver):
             return self._pass(problem, state, order, False, None)[0]
 
         visit_moving(again, state.gap, state.n_active > 1, whole, self.repeats, rng)
+        if self.newton and state.sigma == 0.0:
+            state.sigma = first_sigma(problem, state, whole)
+        state.met = whole
         dual, estimate = dual_value(problem, state), whole / n
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
@@ -355,6 +343,7 @@ class SDCA(Solver):
         state.linear *= share
         sum_weights(problem, state)
         state.gap[:] = np.inf
+        state.met, state.sigma = np.inf, 0.0
 
     def repair(self, problem: Problem, state: State) -> None:
         """Make the coefficients of each block sum to 1 again, and compute w from them."""

@@ -27,6 +27,9 @@ def check_listed(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, 
     found["linear"] = arrays.take("linear", (problem.n_examples,))
     found["gap"] = gaps(problem, arrays, "gap")
     found["w"] = vector(problem, arrays, "w")
+    found["pace"] = own["pace"]
+    if "pace" in arrays:  # older files have none
+        found["pace"] = _pace(arrays.take("pace", (2,), finite=False))
     for name in ("w_mean", "offer"):
         found[name] = vector(problem, arrays, name, maybe=True)
     if problem.is_linear:  # then planes are never turned
@@ -36,6 +39,13 @@ def check_listed(problem: Problem, solver: Solver, arrays: Arrays) -> dict[str, 
     elif (found["slope"] < 0.0).any():
         raise ValueError("array 'slope' must be >= 0 everywhere")
     return found
+
+
+def _pace(pace: np.ndarray) -> np.ndarray:
+    """Check the gap that the last pass met, infinite before the first, and sigma."""
+    if not ((pace >= 0.0).all() and np.isfinite(pace[1])):
+        raise ValueError(f"array 'pace' must be a gap and a number >= 0, got {pace.tolist()}")
+    return pace
 
 
 def audit_listed(problem: Problem, solver: Solver, state: State) -> None:
