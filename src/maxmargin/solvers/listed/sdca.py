@@ -49,6 +49,7 @@ from maxmargin.solvers.listed.dual import (
     new_state,
     sum_weights,
 )
+from maxmargin.solvers.listed.extrapolation import MOST_CELLS, visit_and_jump
 from maxmargin.solvers.listed.newton import first_sigma, proximal_step
 from maxmargin.solvers.listed.projection import threshold
 from maxmargin.solvers.listed.sdca_gram import gram_of
@@ -60,6 +61,10 @@ NEAR = 0.3
 #: A block counts as moving while its gap is above STILL times the mean gap. The moving blocks are
 #: visited again until the sum of their gaps is at most ENOUGH times that of the whole pass.
 STILL, ENOUGH = 0.01, 0.1
+
+#: Where a pass meets more than SLOW times the gaps that the last one met, passes over moving blocks
+#: go there and back, with jumps, and LONGER times as many are allowed.
+SLOW, LONGER = 0.6, 2
 
 
 @jitable
@@ -274,7 +279,14 @@ class SDCA(Solver):
         def again(order: np.ndarray) -> float:
             return self._pass(problem, state, order, False, None)[0]
 
-        visit_moving(again, state.gap, state.n_active > 1, whole, self.repeats, rng)
+        moving = np.flatnonzero((state.gap > STILL * whole / n) & (state.n_active > 1))
+        is_slow = whole > SLOW * state.met and not state.has_planes
+        if is_slow and 0 < len(moving) * state.beta.shape[1] <= MOST_CELLS:
+            n_left = LONGER * self.repeats
+            order = rng.permutation(moving)
+            visit_and_jump(problem, state, again, order, ENOUGH * whole, STILL, n_left)
+        else:
+            visit_moving(again, state.gap, state.n_active > 1, whole, self.repeats, rng)
         if self.newton and state.sigma == 0.0:
             state.sigma = first_sigma(problem, state, whole)
         state.met = whole
