@@ -46,6 +46,7 @@ ALLOWED: dict[str, str] = {
     "*/bcfw+bisecting": "a search that finds less than a known plane: bcfw steps to that plane",
     "*/bcfw+binary": "the same",
     "*/bcfw+sarawagi": "the same",
+    "multiclass/*/sdca*": "proximal steps and jumps where passes over blocks have become slow",
     "graph/*": "oracles of graphs with cycles are hasty in passes",
     "graph_relaxed*": "points of the relaxation come from ADMM, not from smoothed ascent",
 }
