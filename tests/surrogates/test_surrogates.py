@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special
+from scipy import special, stats
 from scipy.optimize import minimize_scalar
 
 from maxmargin.core.compile import compiled
@@ -55,6 +55,8 @@ VARIANTS = [
     GeneralizedScaling(0.0, 0.0),
     GeneralizedScaling(3.2, 2.5),
     ProbLoss(convex=False),
+    ProbLoss(variance=0.1),
+    ProbLoss(convex=False, variance=5.0),
 ]
 CONVEX = [surrogate for surrogate in VARIANTS if surrogate.is_convex]
 BENT = [LogLoss(), ProbLoss()]  # convex and not affine
@@ -128,24 +130,31 @@ def test_log_loss_is_that_of_numpy():
         assert slope_h == pytest.approx(g * special.expit(h) / np.log(2.0), rel=1e-13)
 
 
+@pytest.mark.parametrize("variance", [None, 0.3])
 @pytest.mark.parametrize("convex", [True, False])
-def test_prob_loss_is_that_of_scipy(convex):
-    form = ProbLoss(convex=convex).compiled()
+def test_prob_loss_is_that_of_scipy(convex, variance):
+    """psi(h, g) at a variance v is psi(a h, g) at 2 / pi, a = sqrt(2 / (pi v))."""
+    form = ProbLoss(convex, variance).compiled()
+    steep = 1.0 if variance is None else math.sqrt(2.0 / (math.pi * variance))
     for h, g in points(ProbLoss()):
-        t = h * math.sqrt(math.pi / (2.0 * g))
+        t = steep * h * math.sqrt(math.pi / (2.0 * g))
+        if variance is not None:  # the definition: twice the cost times the chance that y wins
+            chance = stats.norm.cdf(h, 0.0, math.sqrt(variance * g))
+            if not (convex and h > 0):
+                assert psi(form, h, g)[0] == pytest.approx(2 * g * chance, rel=1e-9, abs=1e-300)
         n = math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
         N = special.ndtr(t)
-        expected = 2 * g * N, math.sqrt(2 * math.pi * g) * n, 2 * N - t * n
+        expected = 2 * g * N, steep * math.sqrt(2 * math.pi * g) * n, 2 * N - t * n
         if convex and h > 0:
             root = math.sqrt(g)
-            expected = g + root * h, root, 1.0 + h / (2.0 * root)
+            expected = g + root * steep * h, steep * root, 1.0 + steep * h / (2.0 * root)
         assert psi(form, h, g) == pytest.approx(expected, rel=1e-12, abs=1e-300)
         # log psi = log 2g + log N, and the tilt by the Mills ratio R = N / n, at any t < 0.
         if h < 0:
             log_psi = math.log(2.0 * g) + special.log_ndtr(t)
             assert order_value(form, h, g) == pytest.approx(log_psi, rel=1e-13, abs=1e-12)
             R = math.sqrt(math.pi / 2.0) * special.erfcx(-t / math.sqrt(2.0))
-            lam = (2.0 * R - t) / math.sqrt(2.0 * math.pi * g)
+            lam = (2.0 * R - t) / (steep * math.sqrt(2.0 * math.pi * g))
             assert tilt(form, h, g) == pytest.approx(lam, rel=1e-13)
 
 
@@ -487,7 +496,8 @@ def test_compiled_code_agrees_with_its_python(surrogate):
 
 def test_whole_numbers_and_those_of_numpy_will_do():
     assert type(BetaScaling(np.float64(0.5)).parameters()["beta"]) is float
-    assert ProbLoss(convex=np.True_).parameters() == {"convex": True}
+    assert ProbLoss(convex=np.True_).parameters() == {"convex": True, "variance": None}
+    assert type(ProbLoss(variance=np.float32(2.0)).parameters()["variance"]) is float
     assert psi(SlackRescaling().compiled(), 1, 2) == (4.0, 2.0, 2.0)
     assert BetaScaling(1).compiled() == BetaScaling(1.0).compiled()
     assert conjugate(MarginRescaling().compiled(), 1, 2) == -2.0
@@ -519,6 +529,13 @@ def test_parameters_of_the_wrong_type_are_refused():
         GeneralizedScaling(alpha=None)
     with pytest.raises(ValueError, match="convex must be True or False, got 'no'"):
         ProbLoss(convex="no")
+    with pytest.raises(TypeError, match="ProbLoss: variance must be a number, got 'small'"):
+        ProbLoss(variance="small")
+    for variance in (0.0, -1.0, math.nan, math.inf, 1e-13):
+        with pytest.raises(
+            ValueError, match="ProbLoss: variance must be None or lie between 1e-12"
+        ):
+            ProbLoss(variance=variance)
 
 
 def test_flags_follow_the_parameters():

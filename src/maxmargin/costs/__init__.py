@@ -23,7 +23,14 @@ from maxmargin.costs.ranking.ndcg_at_k import NDCGAtK
 from maxmargin.costs.ranking.pairs import NDCGPairs
 from maxmargin.costs.ranking.precision_at_k import PrecisionAtK
 from maxmargin.costs.ranking.user import RankingCost
-from maxmargin.costs.tables import F1Cost, PartCost, SwitchCost, WeightedPartCost, WholeCost
+from maxmargin.costs.tables import (
+    F1Cost,
+    PartCost,
+    ShiftedPartCost,
+    SwitchCost,
+    WeightedPartCost,
+    WholeCost,
+)
 from maxmargin.costs.weighted import ClassWeighted
 from maxmargin.costs.zero_one import ZeroOne
 
@@ -81,6 +88,7 @@ __all__ = [
     "PartCost",
     "PrecisionAtK",
     "RankingCost",
+    "ShiftedPartCost",
     "SwitchCost",
     "TreeDistance",
     "WeightedPartCost",

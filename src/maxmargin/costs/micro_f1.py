@@ -1,4 +1,4 @@
-"""The two criteria of the surrogate `MicroF1`, as a table of prices and shifts."""
+"""The two criteria of the surrogate `MicroF1`, as tables of prices and shifts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import TrueParts, true_parts
-from maxmargin.costs.tables import F1Cost, SwitchCost
+from maxmargin.core.contract import TrueParts, has, maximize, true_parts
+from maxmargin.costs.tables import F1Cost, PartCost, ShiftedPartCost, SwitchCost
 
 
 def micro_f1_cost(data: Any) -> SwitchCost:
@@ -23,33 +23,81 @@ def micro_f1_cost(data: Any) -> SwitchCost:
     >>> cost.base, cost.price[0]
     (array([-2., -4.]), array([-1.,  1.]))
     """
-    return _criteria(true_parts(data))
+    return _of_switches(true_parts(data))
 
 
-def _criteria(parts: TrueParts) -> SwitchCost:
+def micro_f1_of_positions(parts: TrueParts, outside: np.ndarray) -> ShiftedPartCost:
+    """Return the criteria for sequences, which stand for sets: of their positions that are inside.
+
+    A position with its label is an element, unless the label is outside. So a missed element is one
+    mistake, an element too many is one, and an element with a wrong label is both.
+
+    Parameters
+    ----------
+    parts : TrueParts
+    outside : bool array of shape (n_labels,)
+        Which labels stand for no element.
+
+    Examples
+    --------
+    >>> truth = TrueParts("positions", np.array([3]), np.array([0, 1, 2]))
+    >>> cost = micro_f1_of_positions(truth, np.array([True, False, False]))
+    >>> cost.base, cost.matrix[1], cost.shift[1]
+    (array([-4.]), array([1., 0., 0.]), array([1., 0., 2.]))
+    """
+    inside = np.where(outside, 0.0, 1.0)
+    ends = np.cumsum(np.append(0.0, inside[parts.states]))[np.cumsum(np.append(0, parts.lengths))]
+    matrix, shift = inside[:, None] - inside, inside[:, None] + inside
+    np.fill_diagonal(shift, 0.0)
+    return ShiftedPartCost(matrix, shift, -2.0 * np.diff(ends), np.ones(len(parts.lengths)))
+
+
+def _of_switches(parts: TrueParts) -> SwitchCost:
     n, m = len(parts.lengths), int(parts.lengths[0])
     price = np.repeat([[-1.0, 1.0]], m, axis=0)
     return SwitchCost(price, np.ones((m, 2)), -2.0 * parts.sizes[:, 1], np.ones(n))
 
 
-def micro_f1_criteria(surrogate: Any, data: Any, tables: Any) -> SwitchCost:
+def micro_f1_criteria(
+    surrogate: Any, data: Any, tables: Any, names: Any = None
+) -> SwitchCost | ShiftedPartCost:
     """Return the same, in place of tables that it stands for; refuse others.
 
     The criteria count wrong labels by themselves and do not read the cost. So only costs that they
     can stand for are accepted: 1 for each wrong label, or 1 - F1.
+
+    ``names`` are the labels of positions; None: 0, 1, ...
     """
     parts = true_parts(data)
-    if parts.kind not in ("switches", "nodes"):
+    is_set = parts.kind in ("switches", "nodes")
+    is_sequence = parts.kind == "positions" and has(maximize, type(data), ShiftedPartCost)
+    if not is_set and not is_sequence:
         raise ValueError(
-            f"surrogate={surrogate!r} is for label sets (MultilabelSVM) only, not for "
-            f"{type(data).__name__}."
+            f"surrogate={surrogate!r} is for label sets (MultilabelSVM) and sequences (ChainSVM) "
+            f"only, not for {type(data).__name__}."
         )
-    counts = isinstance(tables, SwitchCost) and all(
-        (numbers == 1.0).all() for numbers in (tables.price, tables.scale)
+    counts = (
+        isinstance(tables, SwitchCost)
+        and all((numbers == 1.0).all() for numbers in (tables.price, tables.scale))
+    ) or (
+        isinstance(tables, PartCost)
+        and (tables.scale == 1.0).all()
+        and np.array_equal(tables.matrix, 1.0 - np.eye(len(tables.matrix)))
     )
     if not (counts or isinstance(tables, F1Cost)):
         raise ValueError(
             f"surrogate={surrogate!r} has a cost of its own, 1 - F1, so that another would be "
             "passed over: leave cost at 'hamming', or choose another surrogate."
         )
-    return _criteria(parts)
+    if is_set:
+        return _of_switches(parts)
+    labels = list(range(len(tables.matrix)) if names is None else names)
+    outside = np.array([label == surrogate.outside for label in labels])
+    if not outside.any():
+        shown = ", ".join(map(repr, labels[:10])) + (", ..." if len(labels) > 10 else "")
+        raise ValueError(
+            f"surrogate={surrogate!r}: outside={surrogate.outside!r} is none of the labels "
+            f"{shown}. Name the label of positions that do not count: "
+            "surrogate=MicroF1(outside=...)."
+        )
+    return micro_f1_of_positions(parts, outside)

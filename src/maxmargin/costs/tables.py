@@ -20,6 +20,10 @@ class SumOverPositions:
     """Family of the costs that add up a price per position, which an oracle adds to its scores."""
 
 
+class AddedToScores:
+    """Family of the costs that an oracle of sequences adds to its scores of labels."""
+
+
 class SumOverParts:
     """Family of the costs that add up prices of nodes and edges of a graph, or of nodes alone."""
 
@@ -28,7 +32,7 @@ class SumInSteps:
     """Family of the sums over parts whose prices may be whole numbers of steps."""
 
 
-@belongs(CostOfPositions, SumOverPositions, SumOverParts, SumInSteps)
+@belongs(CostOfPositions, SumOverPositions, AddedToScores, SumOverParts, SumInSteps)
 class PartCost(NamedTuple):
     """A sum over positions: scale[i] * sum_t matrix[truth_t, y_t]."""
 
@@ -36,7 +40,7 @@ class PartCost(NamedTuple):
     scale: Any  # (n_examples,) float64
 
 
-@belongs(SumOverPositions, SumOverParts)
+@belongs(SumOverPositions, AddedToScores, SumOverParts)
 class WeightedPartCost(NamedTuple):
     """A sum over positions of own weights: scale[i] * sum_t weight_t matrix[truth_t, y_t].
 
@@ -46,6 +50,22 @@ class WeightedPartCost(NamedTuple):
     matrix: Any  # (n_labels, n_labels) float64, zero on the diagonal
     scale: Any  # (n_examples,) float64
     weight: Any  # (n_positions,) float64, >= 0: of the positions of all examples
+
+
+@belongs(AddedToScores)
+class ShiftedPartCost(NamedTuple):
+    """Of sequences, the criteria of the surrogate `MicroF1`, two sums over positions:
+
+        g     = base[i] + scale[i] * sum_t matrix[truth_t, y_t],
+        shift =           scale[i] * sum_t shift[truth_t, y_t],
+
+    where `shift` is what a surrogate's h has besides the margin error.
+    """
+
+    matrix: Any  # (n_labels, n_labels) float64, zero on the diagonal
+    shift: Any  # (n_labels, n_labels) float64, zero on the diagonal
+    base: Any  # (n_examples,) float64: g of the truth
+    scale: Any  # (n_examples,) float64
 
 
 @belongs(CostOfPositions, CostOfSwitches)
@@ -119,6 +139,14 @@ def _largest_of_weighted(cost, lengths, states):
 def _found_of_weighted(cost, lengths, states, found):
     prices = np.asarray(cost.matrix)[np.maximum(states, 0), found] * cost.weight
     return cost.scale * _sums(lengths, np.where(states >= 0, prices, 0.0))
+
+
+@implements(largest_costs, ShiftedPartCost)
+def _largest_of_shifted(cost, lengths, states):
+    # A shift counts as a cost does: take the larger of the two.
+    table = np.maximum(cost.matrix, cost.shift)
+    worst = table.max(axis=1, initial=0.0)[np.maximum(states, 0)]
+    return cost.scale * _sums(lengths, np.where(states >= 0, worst, 0.0))
 
 
 @implements(largest_costs, WholeCost)

@@ -15,6 +15,7 @@ from maxmargin.io.conllu import (
     write_conllu,
 )
 from maxmargin.io.edge_lists import read_edges, write_edges
+from maxmargin.io.gazetteers import Gazetteer
 from maxmargin.io.graphs import (
     GRAPH_EXTENSIONS,
     GRAPH_FORMATS,
@@ -72,6 +73,7 @@ __all__ = [
     "ConllData",
     "FeatureTemplate",
     "FlowNetwork",
+    "Gazetteer",
     "GradedRows",
     "GraphFile",
     "SchemeMatch",

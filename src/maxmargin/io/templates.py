@@ -3,6 +3,7 @@
 The language, smallest things first::
 
     column[offset]       the value of a column, `offset` positions to the right: w[0], pos[-1]
+    gazetteer[offset]    B, I or O: where a phrase of a gazetteer begins, goes on, or is not
     function(value)      lower(w[0]), shape(w[1]), prefix3(w[0]), suffix2(lower(w[0]))
     value|value|...      a conjunction: all the values together
     bias                 the same feature everywhere
@@ -17,12 +18,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from maxmargin.io.files import shown
+from maxmargin.io.gazetteers import Gazetteer
 
 __all__ = ["FUNCTIONS", "PRESETS", "FeatureTemplate"]
 
@@ -103,7 +105,7 @@ _DEEPEST = 20  # functions of functions
 class _Atom:
     """One value: a column at an offset, and what the functions around it make of it."""
 
-    column: int
+    column: int  # gazetteers stand after all columns: -1 is the last one
     offset: int
     functions: tuple[Callable[[str], str], ...]
 
@@ -177,19 +179,25 @@ def _find_function(name: str, text: str) -> Callable[[str], str]:
     raise _unknown("function", name, text, FUNCTIONS)
 
 
-def _find_column(name: str, text: str, columns: tuple[str, ...] | None) -> int:
+def _find_column(
+    name: str, text: str, columns: tuple[str, ...] | None, lists: tuple[str, ...]
+) -> int:
+    if name in lists:
+        return lists.index(name) - len(lists)
     if columns is not None:
         if name not in columns:
-            raise _unknown("column", name, text, columns)
+            raise _unknown("column", name, text, (*columns, *lists))
         return columns.index(name)
     if name in ("w", "pos"):
         return ("w", "pos").index(name)
     if re.fullmatch(r"c(0|[1-9][0-9]{0,8})", name):
         return int(name[1:])
-    raise _unknown("column", name, text, ("w", "pos", "c2", "c3, ..."))
+    raise _unknown("column", name, text, ("w", "pos", "c2", "c3, ...", *lists))
 
 
-def _parse_atom(piece: str, text: str, columns: tuple[str, ...] | None) -> _Atom:
+def _parse_atom(
+    piece: str, text: str, columns: tuple[str, ...] | None, lists: tuple[str, ...]
+) -> _Atom:
     functions: list[Callable[[str], str]] = []
     start, stop = 0, len(piece)
     while piece.endswith(")", start, stop) and (call := _CALL.match(piece, start, stop)):
@@ -207,7 +215,25 @@ def _parse_atom(piece: str, text: str, columns: tuple[str, ...] | None) -> _Atom
             "with an offset such as w[0] or pos[-1], a function of one such as shape(w[0]), or "
             "bias."
         )
-    return _Atom(_find_column(leaf[1], text, columns), int(leaf[2]), tuple(functions))
+    return _Atom(_find_column(leaf[1], text, columns, lists), int(leaf[2]), tuple(functions))
+
+
+def _checked_gazetteers(
+    gazetteers: Mapping[str, Gazetteer] | None, columns: Sequence[str] | None
+) -> tuple[tuple[str, Gazetteer], ...]:
+    """Return gazetteers with their names; refuse names that mean something else."""
+    lists = tuple((gazetteers or {}).items())
+    for name, gazetteer in lists:
+        if not isinstance(gazetteer, Gazetteer):
+            raise TypeError(f"gazetteers[{name!r}] must be a Gazetteer, got {gazetteer!r:.60}.")
+        if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*", name):
+            raise ValueError(f"a gazetteer must be named by one word of letters, got {name!r}.")
+        is_column = re.fullmatch(r"w|pos|c\d+", name) if columns is None else name in columns
+        if is_column or name == "bias" or name in PRESETS:
+            raise ValueError(
+                f"a gazetteer cannot be called {name!r}: that is a column, a preset or bias."
+            )
+    return lists
 
 
 def _split_text(text: str) -> list[str]:
@@ -226,6 +252,9 @@ class FeatureTemplate:
         The templates, presets written out.
     columns : tuple of str or None
         Names of the columns of a row. None: "w", "pos", "c2", "c3", ... after their place.
+    gazetteers : tuple of (str, Gazetteer)
+        Lists of phrases by name. They are looked for in the column w, or in the first if none is
+        called so.
 
     Examples
     --------
@@ -242,20 +271,23 @@ class FeatureTemplate:
 
     templates: tuple[str, ...]
     columns: tuple[str, ...] | None = None
+    gazetteers: tuple[tuple[str, Gazetteer], ...] = ()
     _compiled: tuple[_Compiled, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        compiled = []
+        compiled, lists = [], tuple(name for name, _ in self.gazetteers)
         for text in self.templates:
             pieces = [] if text == "bias" else text.split("|")
-            compiled.append(
-                _Compiled(text, [_parse_atom(piece, text, self.columns) for piece in pieces])
-            )
+            atoms = [_parse_atom(piece, text, self.columns, lists) for piece in pieces]
+            compiled.append(_Compiled(text, atoms))
         object.__setattr__(self, "_compiled", tuple(compiled))
 
     @classmethod
     def parse(
-        cls, text: str | Iterable[str] | FeatureTemplate, columns: Sequence[str] | None = None
+        cls,
+        text: str | Iterable[str] | FeatureTemplate,
+        columns: Sequence[str] | None = None,
+        gazetteers: Mapping[str, Gazetteer] | None = None,
     ) -> FeatureTemplate:
         """Read templates from a text, or from a list of texts such as :meth:`to_list` gives.
 
@@ -265,6 +297,9 @@ class FeatureTemplate:
             Templates or names of presets. One that stands twice is refused.
         columns : sequence of str or None, default None
             Names of the columns of a row, for instance `ConllData.columns`.
+        gazetteers : mapping from names to Gazetteer, or None
+            Templates use their names like those of columns. One that is in no template adds three:
+            before, at and after a word.
 
         Returns
         -------
@@ -276,8 +311,12 @@ class FeatureTemplate:
         ['bias', 'w[0]', 'w[-1]|w[0]']
         >>> len(FeatureTemplate.parse("chunking").to_list())
         20
+        >>> cities = {"city": Gazetteer(["New York", "Paris"])}
+        >>> FeatureTemplate.parse("city[0]|w[1]", gazetteers=cities).features(["New", "York", "is"])
+        [['city[0]|w[1]=B|York'], ['city[0]|w[1]=I|is'], []]
         """
         if isinstance(text, FeatureTemplate):
+            gazetteers = dict(text.gazetteers) if gazetteers is None else gazetteers
             text = text.to_list()
         texts = [text] if isinstance(text, str) else list(text)
         for item in texts:
@@ -290,10 +329,14 @@ class FeatureTemplate:
             found += PRESETS.get(piece, (piece,))
         if not found:
             raise ValueError("the template is empty: it would give no feature.")
+        lists = _checked_gazetteers(gazetteers, columns)
+        for name, _ in lists:
+            if not any(re.search(rf"(?<!\w){name}\[", piece) for piece in found):
+                found += [f"{name}[{k}]" for k in (-1, 0, 1)]
         if len(set(found)) < len(found):
             twice = next(piece for piece, count in Counter(found).items() if count > 1)
             raise ValueError(f"template {shown(twice)} stands twice.")
-        return cls(tuple(found), None if columns is None else tuple(columns))
+        return cls(tuple(found), None if columns is None else tuple(columns), lists)
 
     def to_list(self) -> list[str]:
         """The templates as strings, from which :meth:`parse` makes an equal object."""
@@ -355,10 +398,18 @@ class FeatureTemplate:
                     f"{where}: template {compiled.text!r} needs {compiled.n_columns} columns, but "
                     f"its rows have {len(columns)}."
                 )
-        return columns
+        if not self.gazetteers:
+            return columns
+        names = self.columns or ("w",)
+        words = columns[names.index("w") if "w" in names else 0]
+        return [*columns, *(each.find(words) for _, each in self.gazetteers)]
 
     def __getstate__(self) -> dict[str, object]:
-        return {"templates": self.templates, "columns": self.columns}
+        return {
+            "templates": self.templates,
+            "columns": self.columns,
+            "gazetteers": self.gazetteers,
+        }
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for key, value in state.items():

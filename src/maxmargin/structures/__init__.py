@@ -13,7 +13,6 @@ from maxmargin.structures.chain import laws as _chain_laws  # noqa: F401
 from maxmargin.structures.chain import oracles as _chain_oracles  # noqa: F401
 from maxmargin.structures.chain import parts as _chain_parts  # noqa: F401
 from maxmargin.structures.chain import profile as _chain_profile  # noqa: F401
-from maxmargin.structures.chain import weighted as _chain_weighted  # noqa: F401
 from maxmargin.structures.chain.data import ChainData, ChainLayout, chain_data, chain_layout
 from maxmargin.structures.classes import laws as _classes_laws  # noqa: F401
 from maxmargin.structures.classes import oracles as _classes_oracles  # noqa: F401

@@ -25,12 +25,15 @@ class Task:
     n_examples : int
     weight : ndarray of shape (n_examples,)
         s_i: sample weights, times class weights where these weigh whole examples.
+    names : sequence of labels or None
+        The labels of positions in their order, for surrogates that single one out. None: 0, 1, ...
     """
 
     data: Any
     cost: Any
     n_examples: int
     weight: np.ndarray
+    names: Any = None
 
     def problem(
         self,
@@ -47,7 +50,9 @@ class Task:
         """
         # Most surrogates take the cost as it is; Micro-F1 has two criteria of its own.
         criteria = CRITERIA.get(getattr(surrogate, "criteria", "cost"))
-        cost = self.cost if criteria is None else criteria(surrogate, self.data, self.cost)
+        cost = self.cost
+        if criteria is not None:
+            cost = criteria(surrogate, self.data, cost, self.names)
         return Problem(
             self.data,
             cost,

@@ -140,3 +140,42 @@ def test_a_label_that_is_no_tag_counts_as_outside(cli, lines):
     )
     clean = json.loads(cli("evaluate", "a.mm", "dev.conll", "--json").out)
     assert json.loads(found.out)["chunks"] == clean["chunks"]
+
+
+# -- gazetteers ------------------------------------------------------------------------------------
+
+
+def test_a_model_keeps_its_gazetteers(cli, lines, capsys):
+    Path("cities.txt").write_text("Oslo\nROME\n")
+    cli(*TRAIN, "--template", "bias", "--gazetteers", "city=cities.txt", "--fold-case")
+    names = maxmargin.load("a.mm").features_.names
+    assert {"city[0]=B", "city[0]=O", "city[-1]=B", "city[1]=B"} <= set(names)
+    Path("cities.txt").unlink()
+    cli("predict", "a.mm", "dev.conll", "--output", "out.conll")
+    data = read_conll("out.conll")
+    for sentence, guess in zip(data.sentences, data.tags, strict=True):
+        cities = [row[0] in WORDS["LOC"] for row in sentence]
+        assert [tag.endswith("LOC") for tag in guess] == cities
+    assert re.search(r"gazetteers +city", cli("inspect", "a.mm").out)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gazetteers", "cities.txt"], "must be names and files such as 'city=cities.txt', got"),
+        (["--gazetteers", "a=c.txt,a=c.txt"], "has two lists called 'a'"),
+        (["--gazetteers", "a=none.txt"], "no such file: none.txt"),
+        (["--gazetteers", "w=c.txt"], "a gazetteer cannot be called 'w'"),
+        (["--fold-case"], "--fold-case is for phrases of --gazetteers, of which there are none"),
+    ],
+)
+def test_bad_gazetteers_are_refused(options, message, lines, capsys):
+    Path("c.txt").write_text("Oslo\n")
+    assert run([*TRAIN, *options]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_micro_f1_is_a_surrogate_of_sequences(cli, lines):
+    cli(*TRAIN, "--surrogate", "micro_f1", "--dev", "dev.conll")
+    model = maxmargin.load("a.mm")
+    assert model.surrogate == "micro_f1" and model.result_.is_certified

@@ -15,7 +15,7 @@ from maxmargin.cli.formats.svmlight import svmlight_hint
 from maxmargin.cli.options import COLUMNS, OwnOptions, Scheme, Separator, Strict, TagColumn
 
 if TYPE_CHECKING:
-    from maxmargin.io import FeatureTemplate
+    from maxmargin.io import FeatureTemplate, Gazetteer
     from maxmargin.io.files import Source
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}
@@ -28,6 +28,23 @@ COLUMN_OPTIONS = OwnOptions(
             typer.Option(
                 help="Features: a preset (chunking, ner), templates such as 'w[0] w[-1]|w[0]', or "
                 "a file of them. Else chunking if there is a column pos, and ner if not.",
+                rich_help_panel=COLUMNS,
+            ),
+        ],
+        "gazetteers": Annotated[
+            str | None,
+            typer.Option(
+                help="Lists of phrases by name, 'city=cities.txt,name=people.txt', one phrase a "
+                "line: templates use city[0], which is B, I or O; else before, at and after a word "
+                "are used.",
+                rich_help_panel=COLUMNS,
+            ),
+        ],
+        "fold_case": Annotated[
+            bool | None,
+            typer.Option(
+                "--fold-case",
+                help="Find phrases of gazetteers in upper and lower case alike.",
                 rich_help_panel=COLUMNS,
             ),
         ],
@@ -71,6 +88,7 @@ class ConllReader(Reader):
     tag_column: int = 0
     separator: str | None = None
     scheme: str | None = None
+    gazetteers: tuple[str, ...] = ()  # texts: a line of name and case, then a phrase per line
 
     def read(self, path: Path, n_features: int | None = None) -> Batch:
         """Read a file that has the columns of the training file, with or without the tags."""
@@ -87,7 +105,8 @@ class ConllReader(Reader):
             )
         tag = self.tag_column if width > expected else None
         data = read_conll(source, tag, separator, self.columns)
-        X = FeatureTemplate.parse(self.template, self.columns).transform(data.sentences)
+        lists = dict(map(_from_text, self.gazetteers))
+        X = FeatureTemplate.parse(self.template, self.columns, lists).transform(data.sentences)
         return Batch(path, X, data.tags, True, data)
 
     def settle(self, path: Path, own: Mapping[str, Any], is_named: bool) -> tuple[Self, Batch]:
@@ -109,7 +128,8 @@ class ConllReader(Reader):
         columns = None if given["columns"] is None else given["columns"].split(",")
         tag_column = -1 if given["tag_column"] is None else given["tag_column"]
         data = read_conll(source, tag_column, separator_for(path, given["separator"]), columns)
-        template = _template(given["template"], data.columns)
+        lists = _gazetteers(given["gazetteers"], bool(given["fold_case"]))
+        template = _template(given["template"], data.columns, lists)
         X = template.transform(data.sentences)
         place = data.tag_column
         if data.tags is None or place is None:
@@ -121,6 +141,7 @@ class ConllReader(Reader):
             tag_column=place,
             separator=given["separator"],
             scheme=given["scheme"] or find_scheme(data.tags),
+            gazetteers=tuple(_as_text(*each) for each in template.gazetteers),
         )
         return reader, Batch(path, X, data.tags, True, data)
 
@@ -145,6 +166,7 @@ class ConllReader(Reader):
             **super().facts(),
             "columns": " ".join(self.columns) or None,
             "template": " ".join(self.template) or None,
+            "gazetteers": " ".join(_from_text(each)[0] for each in self.gazetteers) or None,
             "tag scheme": self.scheme,
         }
 
@@ -156,7 +178,42 @@ def separator_for(path: Path, separator: str | None) -> str | None:
     return "\t" if ".tsv" in path.suffixes else None
 
 
-def _template(given: str | None, columns: tuple[str, ...]) -> FeatureTemplate:
+def _gazetteers(given: str | None, fold_case: bool) -> dict[str, Gazetteer]:
+    """Return the lists of phrases that `--gazetteers` names."""
+    from maxmargin.io import Gazetteer
+
+    if given is None:
+        if fold_case:
+            raise ValueError("--fold-case is for phrases of --gazetteers, of which there are none.")
+        return {}
+    found: dict[str, Gazetteer] = {}
+    for piece in given.split(","):
+        name, sign, path = piece.strip().partition("=")
+        if not (name and sign and path):
+            raise ValueError(
+                f"--gazetteers must be names and files such as 'city=cities.txt', got {piece!r}."
+            )
+        if name in found:
+            raise ValueError(f"--gazetteers has two lists called {name!r}.")
+        found[name] = Gazetteer.read(Path(path), fold_case)
+    return found
+
+
+def _as_text(name: str, gazetteer: Gazetteer) -> str:
+    return "\n".join([f"{name} {'fold' if gazetteer.ignore_case else 'keep'}", *gazetteer.phrases])
+
+
+def _from_text(text: str) -> tuple[str, Gazetteer]:
+    from maxmargin.io import Gazetteer
+
+    head, *phrases = text.split("\n")
+    name, _, case = head.partition(" ")
+    return name, Gazetteer(phrases, case == "fold")
+
+
+def _template(
+    given: str | None, columns: tuple[str, ...], lists: Mapping[str, Gazetteer]
+) -> FeatureTemplate:
     """Return the template that a file holds, that is given itself, or a preset that fits."""
     from maxmargin.io import FeatureTemplate
     from maxmargin.io.files import numbered_lines
@@ -170,9 +227,9 @@ def _template(given: str | None, columns: tuple[str, ...]) -> FeatureTemplate:
     except (OSError, ValueError):
         is_file = False
     if not is_file:
-        return FeatureTemplate.parse(given, columns)
+        return FeatureTemplate.parse(given, columns, lists)
     text = "\n".join(line for _, line in numbered_lines(file))
     try:
-        return FeatureTemplate.parse(text, columns)
+        return FeatureTemplate.parse(text, columns, lists)
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None

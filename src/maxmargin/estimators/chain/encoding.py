@@ -151,7 +151,7 @@ def _task(
         np.repeat(weight, sizes),
     )
     reader = kind(read.labels, layout, table, widened)
-    return reader, Task(data, cost, len(sizes), weight)
+    return reader, Task(data, cost, len(sizes), weight, read.labels.classes.tolist())
 
 
 def _known_positions(

@@ -1,4 +1,4 @@
-"""Chains: costs, the best labelling and the k best."""
+"""Chains: the best labelling and the k best, with costs added."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     implements,
     k_best,
@@ -15,36 +14,20 @@ from maxmargin.core.contract import (
     maximize,
     output_cost,
 )
-from maxmargin.costs.tables import PartCost, WholeCost
+from maxmargin.costs.tables import AddedToScores, WholeCost
 from maxmargin.inference.chain.best import best_path
 from maxmargin.inference.chain.kbest import best_k_paths
 from maxmargin.inference.chain.other import best_other_path
+from maxmargin.structures.chain.costs import augment
 from maxmargin.structures.chain.data import ChainData, check_room
 
 
-@jitable
-def augment(
-    data: Any, cost: Any, i: int, theta: Any, room: Any, score_scale: float, cost_scale: float
-) -> None:
-    """Fill room.augmented: unary potentials with cost_scale / score_scale times the cost added.
-
-    Dividing the objective by score_scale leaves the transitions as they are. If score_scale is 0,
-    1e-9 takes its place: then costs weigh so much more than scores that scores only break ties.
-    """
-    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
-    factor = cost_scale * cost.scale[i] / max(score_scale, 1e-9)
-    for t in range(length):
-        truth = data.labels[first + t]
-        for k in range(data.layout.n_labels):
-            room.augmented[t, k] = theta.unary[t, k] + factor * cost.matrix[truth, k]
-
-
-@implements(maximize, ChainData, PartCost)
-def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
+@implements(maximize, ChainData, AddedToScores)
+def _maximize_added(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Find the best path by Viterbi, with the cost added to the unary potentials."""
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
-    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    augment(cost, data, i, theta, room, score_scale, cost_scale)
     best_path(
         room.augmented[:length],
         theta.edges[:n_labels],
@@ -53,16 +36,6 @@ def _maximize_part(data, cost, i, theta, room, score_scale, cost_scale, outputs,
         room.delta,
         outputs[at : at + length],
     )
-
-
-@implements(output_cost, ChainData, PartCost)
-def _output_cost_part(data, cost, i, outputs, at):
-    """Return the sum of the prices of all positions."""
-    first, length = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
-    total = 0.0
-    for t in range(length):
-        total += cost.matrix[data.labels[first + t], outputs[at + t]]
-    return cost.scale[i] * total
 
 
 class KBestRoom(NamedTuple):
@@ -95,12 +68,12 @@ def _k_best_room(data, cost, k):
     )
 
 
-@implements(k_best, ChainData, PartCost)
-def _k_best_part(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
+@implements(k_best, ChainData, AddedToScores)
+def _k_best_added(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     """Find the k best paths, with the cost added to the unary potentials."""
     n_labels = data.layout.n_labels
     length = data.offsets[i + 1] - data.offsets[i]
-    augment(data, cost, i, theta, room, score_scale, cost_scale)
+    augment(cost, data, i, theta, room, score_scale, cost_scale)
     return best_k_paths(
         room.augmented[:length],
         theta.edges[:n_labels],
