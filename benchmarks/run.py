@@ -54,6 +54,9 @@ TOPICS = (
     "latent",
     "parse_inference",
     "parsing",
+    "parsing_certificates",
+    "parsing_surrogates",
+    "ner",
     "mmcrf",
 )
 #: Topics that need more than `make bench` installs: named with --only, in their environment.

@@ -123,5 +123,5 @@ def test_bad_gazetteers_are_refused(gazetteers, error, message):
 
 
 def test_an_unknown_column_is_told_the_gazetteers():
-    with pytest.raises(ValueError, match="unknown column 'town'. There are: w, pos, c2.*, city"):
+    with pytest.raises(ValueError, match=r"unknown column 'town'. There are: w, pos, c2.*, city"):
         FeatureTemplate.parse("town[0]", gazetteers={"city": Gazetteer(["Paris"])})

@@ -9,9 +9,12 @@ from maxmargin.core.contract import (
     add_difference,
     clear_difference,
     difference_potentials,
+    difference_potentials_of,
     difference_square,
     margin_error,
     n_weights,
+    potentials,
+    potentials_of,
     workspace,
 )
 from maxmargin.costs import LAS, UAS, tabulate
@@ -86,6 +89,38 @@ def test_differences_are_cleared_and_measured(shape):
             assert not spare.any()
             clear_difference(data, i, y, 0, difference)
             assert not difference.any()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_known_trees_are_scored_alone(shape):
+    """Their margin errors are those of all potentials; nothing is left in spare."""
+    rng = np.random.default_rng(3)
+    data = hashed(rng, **shape)
+    w, spare = rng.normal(size=n_weights(data)), np.zeros(n_weights(data))
+    (full, _), (few, _) = workspace(data), workspace(data)
+    for i in range(len(SIZES)):
+        listed = all_outputs(data, i)
+        for count in (1, 2, 5):
+            known = [listed[k] for k in rng.integers(len(listed), size=count + 1)]
+            size = len(known[0])
+            outputs = np.concatenate([np.zeros(3, dtype=np.int32), *known])
+            spans = np.array([[3 + size * k, size] for k in range(count + 1)])
+            potentials(data, i, w, 1.0, full)
+            for array in few:
+                array[:] = np.nan
+            potentials_of(data, i, w, outputs, spans, 1, count, few)
+            for at in spans[1:, 0]:
+                expected = margin_error(data, i, full, outputs, at)
+                assert margin_error(data, i, few, outputs, at) == pytest.approx(expected, abs=1e-9)
+            at = spans[0, 0]
+            difference_potentials(data, i, outputs, at, spare, full)
+            for array in few:
+                array[:] = np.nan
+            difference_potentials_of(data, i, outputs, at, spans, 1, count, spare, few)
+            for z in spans[:, 0]:
+                expected = margin_error(data, i, full, outputs, z)
+                assert margin_error(data, i, few, outputs, z) == pytest.approx(expected, abs=1e-9)
+            assert not spare.any()
 
 
 @pytest.mark.parametrize("shape", [{}, {"projective": False}, {"siblings": True}], ids=str)

@@ -187,6 +187,27 @@ def difference_square(data, i, outputs, at, spare, theta):
     return -margin_error(data, i, theta, outputs, at)
 
 
+@generic_with_default
+def potentials_of(data, i, w, outputs, spans, first, count, theta):
+    """Fill what `margin_error` of some known outputs reads of theta, at the weights w.
+
+    These outputs begin at outputs[spans[row, 0]] for the rows first .. first + count - 1. The
+    default fills all of theta; a structure with many parts, of which an output uses few, scores
+    those alone.
+    """
+    potentials(data, i, w, 1.0, theta)
+
+
+@generic_with_default
+def difference_potentials_of(data, i, outputs, at, spans, first, count, spare, theta):
+    """Do as `difference_potentials` of the output at ``at``, for some known outputs alone.
+
+    Only margin errors of that output, and of those that `potentials_of` is told of by ``spans``,
+    will be asked for.
+    """
+    difference_potentials(data, i, outputs, at, spare, theta)
+
+
 #: The largest number of weights with which the default `clear_difference`, called for every plane,
 #: is accepted: it clears all weights.
 MOST_CLEARED = 1 << 20

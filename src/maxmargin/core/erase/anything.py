@@ -18,6 +18,7 @@ from maxmargin.core.contract import (
     clear_difference,
     constrained,
     difference_potentials,
+    difference_potentials_of,
     difference_square,
     few_scores,
     find,
@@ -38,6 +39,7 @@ from maxmargin.core.contract import (
     parts,
     parts_square,
     potentials,
+    potentials_of,
     profile,
     profile_output,
     profile_up_to,
@@ -91,6 +93,9 @@ _difference_potentials_entry = ENTRIES[difference_potentials].call
 _DIFFERENCE_POTENTIALS = ENTRIES[difference_potentials].place
 _difference_square_entry = ENTRIES[difference_square].call
 _DIFFERENCE_SQUARE = ENTRIES[difference_square].place
+_potentials_of_entry, _POTENTIALS_OF = ENTRIES[potentials_of].call, ENTRIES[potentials_of].place
+_difference_potentials_of_entry = ENTRIES[difference_potentials_of].call
+_DIFFERENCE_POTENTIALS_OF = ENTRIES[difference_potentials_of].place
 _clear_entry, _CLEAR = ENTRIES[clear_difference].call, ENTRIES[clear_difference].place
 _output_length_entry, _OUTPUT_LENGTH = ENTRIES[output_length].call, ENTRIES[output_length].place
 _parts_entry, _add_parts_entry = ENTRIES[parts].call, ENTRIES[add_parts].call
@@ -170,6 +175,28 @@ def _difference_square(data, i, outputs, at, spare, theta):
         return -margin_error(data, i, theta, outputs, at)
     return _difference_square_entry(
         data.table, data.cell, (data.address, i, outputs, at, spare, theta.address)
+    )
+
+
+@implements(potentials_of, AnyData)
+def _potentials_of(data, i, w, outputs, spans, first, count, theta):
+    if word_at(data.table, _POTENTIALS_OF) == 0:  # the default
+        potentials(data, i, w, 1.0, theta)
+        return
+    _potentials_of_entry(
+        data.table, data.cell, (data.address, i, w, outputs, spans, first, count, theta.address)
+    )
+
+
+@implements(difference_potentials_of, AnyData)
+def _difference_potentials_of(data, i, outputs, at, spans, first, count, spare, theta):
+    if word_at(data.table, _DIFFERENCE_POTENTIALS_OF) == 0:  # the default
+        difference_potentials(data, i, outputs, at, spare, theta)
+        return
+    _difference_potentials_of_entry(
+        data.table,
+        data.cell,
+        (data.address, i, outputs, at, spans, first, count, spare, theta.address),
     )
 
 

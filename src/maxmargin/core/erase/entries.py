@@ -40,13 +40,13 @@ KINDS: dict[str, Any] = {
     **{name: Named(name) for name in ("search", "problem", "desk")},
     "mu": Named("theta"),
     **dict.fromkeys(("i", "at", "left_at", "right_at", "k", "level"), types.int64),
-    **dict.fromkeys(("n_few", "n_banned", "prior_at"), types.int64),
+    **dict.fromkeys(("n_few", "n_banned", "prior_at", "first", "count"), types.int64),
     **dict.fromkeys(("scale", "score_scale", "cost_scale", "share"), types.float64),
     **dict.fromkeys(("limit", "tilt", "low", "high", "temperature"), types.float64),
     "is_closed": types.boolean,
     **dict.fromkeys(("w", "spare", "h", "g", "values", "costs", "scores", "mass"), _VECTOR),
     **dict.fromkeys(("prior", "law", "flat"), _VECTOR),
-    "counts": types.Array(types.int64, 2, "C"),
+    **dict.fromkeys(("counts", "spans"), types.Array(types.int64, 2, "C")),
     **dict.fromkeys(("outputs", "left", "right", "banned"), "cells"),
 }
 
@@ -257,6 +257,8 @@ _DECLARED: dict[Any, tuple[Any, tuple[str, ...]]] = {
     contract.gather: (types.none, ("flat",)),
     contract.spread: (types.none, ()),
     contract.parts_square: (types.float64, ("spare",)),
+    contract.potentials_of: (types.none, ()),
+    contract.difference_potentials_of: (types.none, ("spare",)),
 }
 
 #: The entry of each generic function that passes and searches call.

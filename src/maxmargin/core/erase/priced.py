@@ -18,6 +18,7 @@ from maxmargin.core.contract import (
     capabilities,
     clear_difference,
     difference_potentials,
+    difference_potentials_of,
     difference_square,
     few_scores,
     find,
@@ -37,6 +38,7 @@ from maxmargin.core.contract import (
     output_sizes,
     parts_square,
     potentials,
+    potentials_of,
     profile,
     profile_output,
     profile_room,
@@ -69,6 +71,8 @@ _INSTEAD: dict[Callable, tuple[Callable, ...]] = {
     profile_up_to: (profile,),
     difference_potentials: (add_difference, potentials, clear_difference),
     difference_square: (difference_potentials, margin_error),
+    potentials_of: (potentials,),
+    difference_potentials_of: (difference_potentials,),
 }
 
 
@@ -86,6 +90,8 @@ _SEEING = frozenset(
         add_difference,
         difference_potentials,
         difference_square,
+        potentials_of,
+        difference_potentials_of,
         clear_difference,
         add_parts,
         few_scores,

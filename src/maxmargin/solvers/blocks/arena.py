@@ -16,6 +16,7 @@ import numpy as np
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     difference_potentials,
+    difference_potentials_of,
     has,
     margin_error,
     output_cost,
@@ -251,7 +252,10 @@ def add_plane(problem: Any, i: int, slope: float, offset: float, blocks: Any, de
     # All inner products with the new plane: if the potentials are those of the weights Psi_i(y),
     # then the margin error h of an output z is -<Psi_i(y), Psi_i(z)>.
     room = blocks.start[i + 1] - blocks.start[i]
-    difference_potentials(problem.data, i, desk.y, 0, desk.spare, desk.theta_difference)
+    difference_potentials_of(
+        problem.data, i, blocks.outputs, end, blocks.spans, blocks.start[i], count, desk.spare,
+        desk.theta_difference,
+    )  # fmt: skip
     for p in range(count + 1):
         at = blocks.spans[blocks.start[i] + p, AT]
         product = -margin_error(problem.data, i, desk.theta_difference, blocks.outputs, at)

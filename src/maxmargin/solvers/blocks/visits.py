@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.compile import jitable
-from maxmargin.core.contract import add_difference, find, margin_error, potentials
+from maxmargin.core.contract import (
+    add_difference,
+    find,
+    margin_error,
+    potentials,
+    potentials_of,
+)
 from maxmargin.solvers.blocks.arena import (
     ALPHA,
     AT,
@@ -69,10 +75,15 @@ def visit_blocks(
         i = order[visit]
         weight = problem.weight[i]
         factor = weight * inv_lam_n
-        potentials(problem.data, i, w, 1.0, desk.theta)
         corner = -1
         top = 0.0
-        if ask:
+        if not ask:
+            start, count = blocks.start[i], blocks.count[i]
+            potentials_of(
+                problem.data, i, w, blocks.outputs, blocks.spans, start, count, desk.theta
+            )
+        else:
+            potentials(problem.data, i, w, 1.0, desk.theta)
             top, slope, h, _ = find(problem.search, problem, i, desk, desk.y, 0)
             if top > 0.0:
                 corner = add_plane(problem, i, slope, top - slope * h, blocks, desk)

@@ -8,7 +8,7 @@ from maxmargin.structures.chain.data import ChainData
 
 
 @generic
-def augment(cost, data, i, theta, room, score_scale, cost_scale):
+def augment(cost, data, i, theta, room, score_scale, cost_scale) -> None:
     """Fill room.augmented: unary potentials with cost_scale / score_scale times the cost added.
 
     Dividing the objective by score_scale leaves the transitions as they are. If score_scale is 0,

@@ -9,10 +9,13 @@ from maxmargin.core.contract import (
     add_difference,
     add_parts,
     clear_difference,
+    difference_potentials_of,
     difference_square,
     implements,
     margin_error,
     parts,
+    potentials,
+    potentials_of,
 )
 from maxmargin.structures.parse.arcs import (
     add_arc,
@@ -126,6 +129,65 @@ def _clear_difference(data, i, outputs, at, w):
             if h != truth or s != t:
                 clear_sibling(data.features, i, first, n, truth, m, t, w)
                 clear_sibling(data.features, i, first, n, h, m, s, w)
+
+
+# -- known trees: of the arcs of a sentence they use few -------------------------------------------
+
+
+@jitable
+def _score_differences(data, i, w, outputs, at, theta):
+    """Fill the cells of theta in which a tree differs from the true one."""
+    first, n = data.offsets[i], data.offsets[i + 1] - data.offsets[i]
+    place = first * (2 if data.n_relations > 1 else 1)
+    out = theta.arcs[: data.n_relations]  # of the arc from the root to itself, which nobody reads
+    for m in range(1, n + 1):
+        h, truth = outputs[at + m - 1], data.cells[place + m - 1]
+        relation = outputs[at + n + m - 1] if data.n_relations > 1 else 0
+        right = data.cells[place + n + m - 1] if data.n_relations > 1 else 0
+        if h != truth or relation != right:
+            cell = (h * (n + 1) + m) * data.n_relations + relation
+            theta.arcs[cell] = score_arc(data.features, i, first, n, h, m, relation, w, out)
+            cell = (truth * (n + 1) + m) * data.n_relations + right
+            theta.arcs[cell] = score_arc(data.features, i, first, n, truth, m, right, w, out)
+        if data.second:
+            s, t = sibling_of(outputs, at, m), sibling_of(data.cells, place, m)
+            if h != truth or s != t:
+                cell = (h * (n + 1) + m) * (n + 1) + s
+                theta.siblings[cell] = score_sibling(data.features, i, first, n, h, m, s, w)
+                cell = (truth * (n + 1) + m) * (n + 1) + t
+                theta.siblings[cell] = score_sibling(data.features, i, first, n, truth, m, t, w)
+
+
+@jitable
+def _are_few(data, i, outputs, spans, first, count):
+    """Tell whether known trees have fewer wrong arcs than a third of all arcs."""
+    n = data.offsets[i + 1] - data.offsets[i]
+    place = data.offsets[i] * (2 if data.n_relations > 1 else 1)
+    n_wrong = 0
+    for row in range(first, first + count):
+        for m in range(n):
+            if outputs[spans[row, 0] + m] != data.cells[place + m]:
+                n_wrong += 1
+    return 6 * n_wrong < n * n
+
+
+@implements(potentials_of, ParseData)
+def _potentials_of(data, i, w, outputs, spans, first, count, theta):
+    """Score the arcs of known trees, where these are few."""
+    if not _are_few(data, i, outputs, spans, first, count):
+        potentials(data, i, w, 1.0, theta)
+        return
+    for row in range(first, first + count):
+        _score_differences(data, i, w, outputs, spans[row, 0], theta)
+
+
+@implements(difference_potentials_of, ParseData)
+def _difference_potentials_of(data, i, outputs, at, spans, first, count, spare, theta):
+    """Do so at the weights Psi, for the tree itself too."""
+    add_difference(data, i, outputs, at, 1.0, spare)
+    potentials_of(data, i, spare, outputs, spans, first, count, theta)
+    _score_differences(data, i, spare, outputs, at, theta)
+    clear_difference(data, i, outputs, at, spare)
 
 
 @implements(difference_square, ParseData)

@@ -69,23 +69,20 @@ class BagRankings:
         check_priced(cost, "places")
         self.rule: Any = cost
 
-    def _scores(self, x: Any, w: np.ndarray) -> list[np.ndarray]:
-        """Return the scores of all windows, by bag."""
-        sizes = [len(bag) for bag in x]
-        if min(sizes, default=0) == 0:
+    def _best(self, x: Any, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the best window of each bag, the scores of all windows, and where bags begin."""
+        sizes = np.array([len(bag) for bag in x])
+        if sizes.min(initial=1) == 0 or len(sizes) == 0:
             raise ValueError("a bag has no window; each has at least one.")
-        stacked = np.concatenate([np.asarray(bag, dtype=np.float64) for bag in x])
-        return np.split(stacked @ w, np.cumsum(sizes)[:-1])
-
-    def _best(self, x: Any, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best window of each bag, and its score."""
-        scores = self._scores(x, w)
-        windows = np.array([int(np.argmax(own)) for own in scores])
-        return windows, np.array([own[k] for own, k in zip(scores, windows, strict=True)])
+        scores = np.concatenate([np.asarray(bag, dtype=np.float64) for bag in x]) @ w
+        starts = np.cumsum(sizes) - sizes
+        best = np.maximum.reduceat(scores, starts)
+        hits = np.flatnonzero(scores == np.repeat(best, sizes))
+        return hits[np.searchsorted(hits, starts)] - starts, scores, starts
 
     def complete(self, x: Any, w: np.ndarray, y: Any) -> np.ndarray:
         """Return the best windows of relevant bags; those of others do not count, and are 0."""
-        windows, _ = self._best(x, w)
+        windows, _, _ = self._best(x, w)
         return np.where(_relevant(y, len(x)), windows, 0)
 
     def averaged(self, x: Any) -> list[np.ndarray]:
@@ -111,12 +108,12 @@ class BagRankings:
         self, x: Any, w: np.ndarray, true: Any, score_scale: float, cost_scale: float
     ) -> Any:
         """Return the ranking that violates most; to predict, the scores of all bags."""
-        windows, best = self._best(x, w)
+        windows, values, starts = self._best(x, w)
         if true is None:
-            return best, windows
+            return values[starts + windows], windows
         relevant = _relevant(true[0], len(x))
         windows = np.where(relevant, true[1], windows)
-        scores = np.array([own[k] for own, k in zip(self._scores(x, w), windows, strict=True)])
+        scores = values[starts + windows]
         found = most_violating_ranking(score_scale * scores, relevant, self.rule, cost_scale)
         if not found.above[relevant].any():  # all relevant samples on top: the truth
             return true
