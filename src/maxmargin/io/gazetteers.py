@@ -95,9 +95,10 @@ class Gazetteer:
         """Return the length of the longest phrase that begins at a word; 0: none does."""
         node, longest = self._root, 0
         for t in range(start, len(words)):
-            node = node.get(words[t] or " ")  # an empty word is in no phrase
-            if node is None:
+            word = words[t] or " "  # an empty word is in no phrase
+            if word not in node:
                 break
+            node = node[word]
             if _END in node:
                 longest = t + 1 - start
         return longest

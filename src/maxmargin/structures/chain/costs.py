@@ -1,5 +1,7 @@
 """Chains: what labellings cost, and unary potentials with costs added."""
 
+# ruff: noqa: ANN201 - numba compares the signatures of overloads, annotations included
+
 from __future__ import annotations
 
 from maxmargin.core.contract import generic, implements, output_cost, shift
@@ -8,7 +10,7 @@ from maxmargin.structures.chain.data import ChainData
 
 
 @generic
-def augment(cost, data, i, theta, room, score_scale, cost_scale) -> None:
+def augment(cost, data, i, theta, room, score_scale, cost_scale):
     """Fill room.augmented: unary potentials with cost_scale / score_scale times the cost added.
 
     Dividing the objective by score_scale leaves the transitions as they are. If score_scale is 0,
