@@ -75,9 +75,13 @@ def best_spanning(scores, many, room, heads):
     If every tree scores -inf, so does the answer, and nothing of use is written.
     """
     n = scores.shape[0] - 1
-    if not greedy_is_tree(scores, many, room.path, room.is_entered, heads):
-        lower_root(scores, many, room.lowered)
-        if not contract(room.lowered, n, room):
+    best = room.lowered[0]
+    if not greedy_is_tree(scores, many, best, room.path, room.is_entered, heads):
+        lowered = scores
+        if not many:
+            lower_root(scores, many, room.lowered)
+            lowered = room.lowered
+        if not contract(lowered, n, room):
             return -np.inf
         expand(n, room, heads)
     return tree_score(scores, many, heads)
@@ -95,19 +99,20 @@ def tree_score(scores, many, heads):
 
 
 @inlined
-def greedy_is_tree(scores, many, path, is_safe, heads):
+def greedy_is_tree(scores, many, best, path, is_safe, heads):
     """Give every word its best head; tell whether that is a tree that may be."""
     n = scores.shape[0] - 1
     n_roots = 0
     for m in range(1, n + 1):
-        best, head = scores[0, m], 0
-        for h in range(1, n + 1):
-            if h != m and scores[h, m] > best:
-                best, head = scores[h, m], h
-        if best == -np.inf:
+        best[m], heads[m - 1] = scores[0, m], 0
+    for h in range(1, n + 1):  # row by row, as scores lie in memory
+        for m in range(1, n + 1):
+            if scores[h, m] > best[m] and h != m:
+                best[m], heads[m - 1] = scores[h, m], h
+    for m in range(1, n + 1):
+        if best[m] == -np.inf:
             return False
-        heads[m - 1] = head
-        n_roots += head == 0
+        n_roots += heads[m - 1] == 0
     if n_roots == 0 or (n_roots > 1 and not many):
         return False
     is_safe[0] = True
