@@ -198,7 +198,7 @@ def _beside_torch_struct(n: int, scores: np.ndarray, found: dict[str, float]) ->
     batch = torch.tensor(np.array([own[k % len(own)] for k in range(32)]), dtype=torch.float32)
 
     def peer(name: str) -> Callable[[Any], Any]:
-        return lambda _: getattr(DependencyCRF(batch, multiroot=False, validate_args=False), name)
+        return lambda _: getattr(DependencyCRF(batch, multiroot=False), name)
 
     for name, what in (("Eisner", "argmax"), ("marginals", "marginals")):
         theirs = _microseconds(_from_python(peer(what)), scores) / len(batch)
