@@ -6,6 +6,7 @@ Needs the extra ``torch``: ``pip install 'maxmargin[torch]'``.
 from __future__ import annotations
 
 from maxmargin.deep.direct import DirectLoss
+from maxmargin.deep.layerwise import LayerRecord, LayerwiseResult, LayerwiseSVM
 from maxmargin.deep.loss import Losses, StructuredLoss
 from maxmargin.deep.structures import (
     Chains,
@@ -26,7 +27,10 @@ __all__ = [
     "Graphs",
     "Hierarchies",
     "LabelSets",
+    "LayerRecord",
     "LayerStructure",
+    "LayerwiseResult",
+    "LayerwiseSVM",
     "Losses",
     "OwnStructure",
     "Parses",
