@@ -28,8 +28,8 @@ from maxmargin.structures.parse.data import tree_fault
 from maxmargin.surrogates import ProbLoss
 
 SEEDS = range(5)
-N_CHUNKS, N_TREES, BATCH, UNITS = 2000, 3000, 32, 80
-FIRST, SECOND = 6, 4  # epochs of margin, and of each surrogate after it
+N_CHUNKS, N_TREES, BATCH, UNITS = 1500, 2000, 32, 80
+FIRST, SECOND = 5, 3  # epochs of margin, and of each surrogate after it
 RATE, SMALL_RATE = 2e-3, 5e-4
 LONGEST = 40  # words of a training sentence of the parser
 SURROGATES = {
@@ -255,8 +255,8 @@ def report(what: str, found: dict[str, Any], linear: float, sizes: str) -> Itera
                 f"{100 * error:.2f} points by sentences."
             )
         label = name if name == "margin only" else f"margin, then {name}"
-        yield Line(f"{what}: {label}", float(scores.mean()), linear, unit="", note=note,
-                   facts={"scores": scores.tolist(), "seconds an epoch": seconds.tolist()})  # fmt: skip
+        facts = {"scores": scores.tolist(), "seconds an epoch": seconds.tolist()}
+        yield Line(f"{what}: {label}", float(scores.mean()), linear, "", note=note, facts=facts)
 
 
 def shares(truth: Any, found: Any) -> np.ndarray:

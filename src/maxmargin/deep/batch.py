@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -40,15 +41,20 @@ class Batch:
         problem, n = board.problem, len(self.encoded.kept)
         with board.lock:
             self._fill(board, arrays)
-            found, self.outputs = np.zeros((3, n)), self._empty(board)
-            self.gradient = np.zeros(problem.n_weights if with_gradient else 0)
-            at_once = self.gradient if problem.n_jobs == 1 else self.gradient[:0]
-            rest = self.outputs, self._places, found, at_once
-            self._run(problem, find_worst, lambda desk: (board.w, desk, *rest))
-            if with_gradient and problem.n_jobs > 1:
+            sheet, at_once = board.sheet, with_gradient and problem.n_jobs == 1
+            sheet.outputs.fill(0)
+            if with_gradient:
+                sheet.gradient.fill(0.0)
+            self._run(problem, find_worst, lambda desk: (sheet, desk, at_once))
+            if with_gradient and not at_once:
                 run = problem.bind(add_gradients)
-                run(problem.view, n, found[1], self.outputs, self._places, self.gradient)
-        if not np.isfinite(found[0].sum()):
+                run(problem.view, n, sheet.found[1], sheet.outputs, sheet.places, sheet.gradient)
+            # Copies: the next batch writes to the same arrays.
+            found, self.outputs, self._places = (
+                sheet.found.copy(), sheet.outputs.copy(), sheet.places
+            )  # fmt: skip
+            self.gradient = sheet.gradient.copy() if with_gradient else None
+        if not isfinite(found[0].sum()):
             wrong = np.flatnonzero(~np.isfinite(found[0]))[0]
             raise ValueError(
                 f"the loss of example {self.encoded.kept[wrong]} is {found[0, wrong]}: the score "
@@ -63,7 +69,8 @@ class Batch:
         board = self._board = self._boards.of(self.encoded, self._tables)
         with board.lock:
             self._fill(board, arrays)
-            values, outputs = np.zeros(len(self.encoded.kept)), self._empty(board)
+            self._places, outputs = board.sheet.places, np.zeros_like(board.sheet.outputs)
+            values = np.zeros(len(self.encoded.kept))
             rest = float(cost_scale), outputs, self._places, values
             self._run(board.problem, find_best, lambda desk: (board.w, desk, *rest))
         return outputs, values
@@ -88,7 +95,8 @@ class Batch:
         arrays = []
         for (name, shape), kind in zip(self.shapes.items(), types, strict=True):
             slot = self.encoded.slots[name]
-            array = np.zeros(shape, dtype=kind)
+            make = np.zeros if slot.rows is not None else np.empty  # what is padded stays 0
+            array = make(shape, dtype=kind)
             slot.take(gradient, array)
             if scale != 1.0:
                 array *= scale
@@ -114,13 +122,6 @@ class Batch:
         board.pour(self.encoded, self._tables)
         for name, slot in self.encoded.slots.items():
             slot.put(arrays[name], board.w)
-
-    def _empty(self, board: Board) -> np.ndarray:
-        """Return room for one output per kept example; `_places` says where each begins."""
-        sizes = board.problem.sizes[: len(self.encoded.kept)]
-        ends = np.cumsum(sizes)
-        self._places = ends - sizes
-        return board.problem.empty_outputs(int(ends[-1]))
 
     def _run(self, problem: Any, function: Any, rest: Any) -> None:
         """Run a pass over all kept examples: in one call, or in several on several threads."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from maxmargin.core.contract import output_sizes
 from maxmargin.core.problem import Problem
+from maxmargin.deep.passes import Sheet
 from maxmargin.deep.structures.base import Encoded
 from maxmargin.search.direct import Direct
 from maxmargin.training.task import Task
@@ -41,6 +42,7 @@ class Board:
         self.signature = described(encoded, tables)
         self.lock = threading.Lock()
         self.w = np.zeros(self.problem.n_weights)
+        self.sheet = self._new_sheet(len(encoded.kept))
 
     @property
     def can_be_used_again(self) -> bool:
@@ -54,6 +56,13 @@ class Board:
             new <= old for new, old in zip(encoded.frame, self.frame, strict=True)
         )
 
+    def _new_sheet(self, n: int) -> Sheet:
+        """Return arrays to read the n examples that are looked at from, and to write to."""
+        sizes = self.problem.sizes[:n]
+        ends = np.cumsum(sizes)
+        outputs = self.problem.empty_outputs(int(ends[-1]))
+        return Sheet(self.w, outputs, ends - sizes, np.zeros((3, n)), np.zeros_like(self.w))
+
     def pour(self, encoded: Encoded, tables: Any) -> None:
         """Take another batch."""
         if self.held is encoded:
@@ -61,8 +70,10 @@ class Board:
         given = encoded.data, tables
         _copy_over(self._own, given, self._poured)
         self._poured = given
-        if self.problem.sizes.flags.writeable:  # else it is one of the arrays above
-            self.problem.sizes[:] = output_sizes(self.problem.view.data)
+        if encoded.sizes is None or encoded.sizes != self.held.sizes:
+            if self.problem.sizes.flags.writeable:  # else it is one of the arrays above
+                self.problem.sizes[:] = output_sizes(self.problem.view.data)
+            self.sheet = self._new_sheet(len(encoded.kept))
         self.held = encoded
 
 

@@ -164,15 +164,19 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
         score = self.structure.score(tensors, torch.as_tensor(truths), sizes, edges)
         return score - self.log_partition(potentials, lengths, edges)
 
+    def _scale(self, encoded: Any) -> float | None:
+        """Return what the sum of the losses of a batch is multiplied by; None: they stay apart."""
+        if self.reduction == "none":
+            return None
+        if self.reduction == "sum":
+            return 1.0
+        n = encoded.n_examples if self.reduction == "mean" else encoded.n_tokens
+        return 1.0 / max(n, 1)
+
     def _reduced(self, losses: Any, encoded: Any) -> Any:
         """Return the losses of a batch as one number, unless reduction is "none"."""
-        if self.reduction == "none":
-            return losses
-        total = losses.sum()
-        if self.reduction == "sum":
-            return total
-        n = encoded.n_examples if self.reduction == "mean" else encoded.n_tokens
-        return total / max(n, 1)
+        scale = self._scale(encoded)
+        return losses if scale is None else losses.sum() * scale
 
 
 class _Asked:

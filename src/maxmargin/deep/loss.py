@@ -106,8 +106,7 @@ class StructuredLoss(StructuredLayer):
             )
             return self._reduced(losses, encoded)
         batch = Batch(encoded, self._boards, arrays)
-        losses = _Loss.apply(batch, arrays, *tensors.values())
-        return self._reduced(losses, encoded)
+        return _Loss.apply(batch, arrays, self._scale(encoded), *tensors.values())
 
     def evaluate(
         self, potentials: Any, truths: Any, lengths: Any = None, edges: Any = None
@@ -124,26 +123,31 @@ class StructuredLoss(StructuredLayer):
 
 
 class _Loss(torch.autograd.Function):  # type: ignore[misc]
-    """One loss per example of a batch."""
+    """One loss per example of a batch, or, given a scale, their sum times that."""
 
     @staticmethod
-    def forward(ctx: Any, batch: Batch, arrays: dict[str, np.ndarray], *tensors: Any) -> Any:
+    def forward(
+        ctx: Any, batch: Batch, arrays: dict[str, np.ndarray], scale: float | None, *tensors: Any
+    ) -> Any:
         found = batch.worst(arrays, any(ctx.needs_input_grad))
         ctx.save_for_backward(*tensors)
-        ctx.batch, ctx.slopes = batch, found[1]
+        ctx.batch, ctx.slopes, ctx.scale = batch, found[1], scale
         ctx.types = [array.dtype for array in arrays.values()]
-        return per_example(batch, found[0], ctx.types[0])
+        if scale is None:
+            return per_example(batch, found[0], ctx.types[0])
+        return tensors[0].new_tensor(float(found[0].sum()) * scale)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         batch = ctx.batch
-        incoming, total, scale = grad.detach().numpy(), batch.gradient, 1.0
-        if incoming.size and (incoming == incoming[0]).all():  # a sum or a mean
-            scale = float(incoming[0])
+        total, scale = batch.gradient, 1.0
+        if ctx.scale is not None:
+            scale = float(grad) * ctx.scale
         else:
+            incoming = grad.detach().numpy()
             total = batch.total([(incoming[batch.encoded.kept] * ctx.slopes, batch.outputs)])
         found = as_tensors(batch, total, scale, ctx.types)
-        return None, None, *once(found, ctx.saved_tensors)
+        return None, None, None, *once(found, ctx.saved_tensors)
 
 
 def per_example(batch: Batch, values: np.ndarray, kind: Any) -> Any:

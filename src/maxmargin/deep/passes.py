@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
@@ -15,24 +15,34 @@ from maxmargin.core.contract import (
 )
 
 
+class Sheet(NamedTuple):
+    """What a batch is read from and written to; made once for a board, so that it is packed once.
+
+    Attributes
+    ----------
+    w : the potentials, as weights
+    outputs : cells of the outputs
+    places : where the output of each example begins
+    found : (3, n), psi of the output found, its derivative in h, an upper bound over all outputs
+    gradient : of the shape of w
+    """
+
+    w: Any
+    outputs: Any
+    places: Any
+    found: Any
+    gradient: Any
+
+
 @jitable
 def find_worst(
-    problem: Any,
-    first: int,
-    last: int,
-    w: Any,
-    desk: Any,
-    outputs: Any,
-    places: Any,
-    found: Any,
-    gradient: Any,
+    problem: Any, first: int, last: int, sheet: Any, desk: Any, with_gradient: bool
 ) -> None:
-    """Find the most violating output of examples first..last-1 at the potentials w.
+    """Find the most violating output of examples first..last-1 at the potentials sheet.w.
 
-    found[0, i] and found[1, i] receive psi of that output and its derivative in h, found[2, i] an
-    upper bound of psi over all outputs. If ``gradient`` is not empty, psi_h * (phi(y) - phi(y_i))
-    is added to it, as `add_gradients` does.
+    ``with_gradient`` adds psi_h * (phi(y) - phi(y_i)) to the gradient, as `add_gradients` does.
     """
+    w, outputs, places, found = sheet.w, sheet.outputs, sheet.places, sheet.found
     desk.slack[0] = 0.0
     for i in range(first, last):
         potentials(problem.data, i, w, 1.0, desk.theta)
@@ -44,8 +54,8 @@ def find_worst(
         found[0, i] = value
         found[1, i] = slope
         found[2, i] = value if bound < value else bound
-        if slope != 0.0 and gradient.shape[0] > 0:
-            add_difference(problem.data, i, outputs, places[i], -slope, gradient)
+        if slope != 0.0 and with_gradient:
+            add_difference(problem.data, i, outputs, places[i], -slope, sheet.gradient)
 
 
 @jitable

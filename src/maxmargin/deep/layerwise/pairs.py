@@ -5,10 +5,10 @@ q = 0 there, and above it
 
     ReLU       max(p, q),                           q
     max pool   max_i (p_i + sum_{j != i} q_j),      sum_j q_j
-    linear V   V+ p + V- q + b,                     V+ q + V- p,       V+ = max(V, 0), V- = max(-V, 0)
+    linear V   V+ p + V- q + b,                     V+ q + V- p
 
-Every one of these rises in p and q, so both stay convex, and their subgradients are what autograd
-finds. They grow as the product of the sums |V| of the layers above.
+with V+ = max(V, 0) and V- = max(-V, 0). Each of these rises in p and in q, so both stay convex, and
+autograd finds their subgradients. They grow as the product of the sums |V| of the layers above.
 """
 
 from __future__ import annotations
@@ -97,7 +97,6 @@ class PiecewiseLinear:
     Attributes
     ----------
     weights : list of vectors, the weights and then the biases of each layer that has any
-    n_layers : int, how many such layers there are
 
     Examples
     --------
@@ -106,7 +105,7 @@ class PiecewiseLinear:
     2
     >>> PiecewiseLinear(nn.Sequential(nn.Linear(2, 3), nn.Tanh()))
     Traceback (most recent call last):
-    TypeError: net[1] is Tanh(), but layers are trained ... Conv2d, Flatten, Linear, MaxPool2d, ReLU.
+    TypeError: net[1] is Tanh(), but layers ... Conv2d, Flatten, Linear, MaxPool2d, ReLU.
     """
 
     def __init__(self, net: Any) -> None:
@@ -133,6 +132,7 @@ class PiecewiseLinear:
 
     @property
     def n_layers(self) -> int:
+        """How many layers have weights."""
         return len(self._place)
 
     def inputs_of(self, layer: int, X: Any) -> Any:

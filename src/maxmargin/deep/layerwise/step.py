@@ -33,15 +33,15 @@ class Block(NamedTuple):
 
 
 class ConvexBound:
-    """F_t, convex in the weights W of a layer, with F_t >= F, and F_t = F where it was made, at W_t.
+    """A function of the weights W of a layer: convex, no less than the mean loss, equal at W_t.
 
     The loss max_y [cost(y) + <d(y), u - v>], d(y) = parts of y - parts of the truth within low and
     high, is G1 - G2 with
 
         G1 = max_y [cost(y) + <d(y) - low, u> + <high - d(y), v>],      G2 = <high, v> - <low, u>;
 
-    both are convex, for u and v are, and no factor of theirs is negative. G2 is replaced by its
-    tangent at W_t. To the mean of that, `value_at` adds no quadratic: see `minimise`.
+    both are convex, for u and v are, and no factor of theirs is negative. The function has the
+    tangent of G2 at W_t, where the net is when it is made, in the place of G2.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class ConvexBound:
     blocks : list of Block
     X : tensor of all rows
     loss : StructuredLoss, summed
-    n_examples : int
+    n : int, how many examples the mean is over
     """
 
     def __init__(

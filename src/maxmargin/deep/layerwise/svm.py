@@ -49,8 +49,8 @@ class LayerwiseResult:
     objective : float
         F = lam/2 |all weights|^2 + mean loss.
     inner_gap : float
-        The largest of the last sweep: no step can lower F by more than it in the convex bounds that
-        were solved there.
+        The largest of the last sweep: how far its convex bounds ended at most above their least
+        values.
     decrease : float
         By how much F fell in the last sweep.
     status : str
@@ -172,7 +172,7 @@ class LayerwiseSVM(BaseEstimator):  # type: ignore[misc]
         net = PiecewiseLinear(self.net)
         cost = ("zero_one" if self._is_of_classes else "ap") if self.cost is None else self.cost
         loss = StructuredLoss(self.structure, cost, reduction="sum")
-        self._judge = None if self._is_of_classes else measure_of(loss.cost, 1)
+        self._judge: Any = None if self._is_of_classes else measure_of(loss.cost, 1)
         rows = _inputs(X)
         blocks, n = self._blocks(net, rows, y, qid)
         self.net_ = copy.deepcopy(self.net)
@@ -186,7 +186,7 @@ class LayerwiseSVM(BaseEstimator):  # type: ignore[misc]
             decrease = before - run.value
             if eval_set is not None:
                 net.write(self.net_)
-                best_scores.append(self.score(*eval_set[:2], qid=(*eval_set, None)[2]))
+                best_scores.append(self.score(*eval_set))
                 if best_scores[-1] > max(best_scores[:-1], default=-np.inf):
                     best = list(net.weights)
                 if sweep - int(np.argmax(best_scores)) >= (self.patience or self.max_sweeps):
@@ -222,6 +222,8 @@ class LayerwiseSVM(BaseEstimator):  # type: ignore[misc]
         for name in ("patience", "batch_size"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), 1, closed=True, integer=True)
+        if eval_set is not None and not (isinstance(eval_set, tuple) and len(eval_set) in (2, 3)):
+            raise ValueError("eval_set must be (X, y) or (X, y, qid).")
         if self.patience is not None and eval_set is None:
             raise ValueError("patience needs eval_set, whose score it watches.")
 
@@ -253,7 +255,7 @@ class LayerwiseSVM(BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the outputs of the net: a row of scores per example, or a score per sample."""
-        check_is_fitted(self, "result_" if hasattr(self, "result_") else "net_")
+        check_is_fitted(self, "net_")
         found = _scores(PiecewiseLinear(self.net_), _inputs(X)).numpy()
         return found if self._is_of_classes else found.reshape(-1)
 

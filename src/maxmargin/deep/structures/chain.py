@@ -23,7 +23,7 @@ from maxmargin.deep.structures.base import (
 from maxmargin.inference import chain as inference
 from maxmargin.structures import chain_data, chain_layout
 
-#: How many shapes of batches are remembered.
+#: How many shapes of batches are remembered, and how many batches' lengths.
 MOST_KNOWN = 16
 
 
@@ -55,6 +55,7 @@ class Chains(LayerStructure):
     def __init__(self, n_labels: int) -> None:
         self.n_labels = check_count("n_labels", n_labels)
         self._known: dict[tuple[Any, ...], Any] = {}
+        self._frames: dict[tuple[Any, ...], tuple[Encoded, np.ndarray | None]] = {}
 
     def __repr__(self) -> str:
         return f"Chains({self.n_labels})"
@@ -74,6 +75,29 @@ class Chains(LayerStructure):
     ) -> Encoded:
         """Return a batch: the positions of all sequences stacked, without the padding."""
         no_edges(edges, self)
+        lengths = None if lengths is None else np.asarray(lengths)
+        mark = None if lengths is None else (lengths.dtype, lengths.shape, lengths.tobytes())
+        asked = (tuple(shapes.items()), mark)
+        if asked not in self._frames:
+            if len(self._frames) >= MOST_KNOWN:
+                self._frames.pop(next(iter(self._frames)))
+            self._frames[asked] = self._frame(shapes, lengths)
+        encoded, is_part = self._frames[asked]
+        if truths is None or encoded.data is None:
+            return encoded
+        rows, n_tokens = encoded.slots["unary"].rows, encoded.n_tokens
+        given = check_truths(truths, shapes["unary"][:2])
+        check_range(given, is_part, 0, self.n_labels - 1)
+        labels = np.zeros(len(encoded.data.labels), dtype=np.int32)
+        flat = given.reshape(-1)
+        labels[:n_tokens] = flat if rows is None else flat[rows]
+        labels.flags.writeable = False
+        return encoded._replace(data=encoded.data._replace(labels=labels))
+
+    def _frame(
+        self, shapes: dict[str, tuple[int, ...]], lengths: np.ndarray | None
+    ) -> tuple[Encoded, np.ndarray | None]:
+        """Return a batch whose labels are all 0, and which positions are parts, None: all are."""
         K = self.n_labels
         check_shape("unary", shapes["unary"], ("B", "T", K))
         for name, shape in (("transitions", (K, K)), ("start", (K,)), ("end", (K,))):
@@ -87,22 +111,18 @@ class Chains(LayerStructure):
             rows = np.flatnonzero(is_part)
         n_tokens = int(steps.sum())
         n_rows = with_room(n_tokens + 1)
-        labels = np.zeros(n_rows, dtype=np.int32)
-        if truths is not None:
-            given = check_truths(truths, (n, longest))
-            check_range(given, is_part, 0, K - 1)
-            flat = given.reshape(-1)
-            labels[:n_tokens] = flat if rows is None else flat[rows]
         kept = np.flatnonzero(steps)
         flags = tuple(name in shapes for name in self.names[1:])
         key = (n_rows, len(kept), *flags)
+        labels = np.zeros(n_rows, dtype=np.int32)
         data = self._data(key, labels, steps[kept]) if len(kept) else None
         layout = self._layout(n_rows, flags)
         at = {"transitions": layout.transitions, "start": layout.start, "end": layout.end}
         slots = {"unary": Slot(rows, 0, K)}
         slots |= {name: Slot(None, at[name] * K, K) for name in at if name in shapes}
         frame = (int(steps.max(initial=0)),)
-        return Encoded(data, slots, kept, n, n_tokens, frame, key, steps.tobytes())
+        encoded = Encoded(data, slots, kept, n, n_tokens, frame, key, steps.tobytes())
+        return encoded, is_part
 
     def _layout(self, n_rows: int, flags: tuple[bool, ...]) -> Any:
         return chain_layout(n_rows, self.n_labels, False, *flags)
