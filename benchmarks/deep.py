@@ -2,30 +2,32 @@
 
 32 sequences of 25 positions, margin rescaling, forward and backward, float32, one thread. The
 recursion is what one writes without a package: max over the labels before, position by position,
-for all sequences at once; autograd does the rest. Values and gradients of both are compared. The
-step is that of a BiLSTM of 2 x 125 units over 100 inputs with Adam. Needs torch: in the environment
-of `make test-deep`, .venv-deep/bin/python benchmarks/run.py --only deep. torch-struct is not
-measured: it needs a patch with torch 2.
+for all sequences at once; autograd does the rest. torch-struct stands beside where it is installed
+(pip install --no-deps torch-struct; with torch 2 its potentials must not be leaves of the graph).
+Values and gradients of all are compared. The step is that of a BiLSTM of 2 x 125 units over 100
+inputs with Adam. Needs torch: in the environment of `make test-deep`, .venv-deep/bin/python
+benchmarks/run.py --only deep.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from harness import Check, Line
 
 N, T, REPEATS, ROUNDS = 32, 25, 40, 7
 
 
-def milliseconds(work: Callable[[], object]) -> float:
+def milliseconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
     """Return the least CPU time of some rounds: others that use the machine only add to it."""
     times = []
     for _ in range(ROUNDS):
         start = time.process_time()
-        for _ in range(REPEATS):
+        for _ in range(repeats):
             work()
-        times.append((time.process_time() - start) / REPEATS)
+        times.append((time.process_time() - start) / repeats)
     return 1e3 * min(times)
 
 
@@ -65,7 +67,77 @@ def lines() -> Iterator[Line]:
             ],
             note="peer: batched recursion in torch",
         )  # fmt: skip
+        packaged = chain_by_package(unary, moves, truths)
+        if packaged is not None:
+            gap = max(float((a - b).abs().max()) for a, b in zip(ours(), packaged(), strict=True))
+            yield against_package(f"chain, {K} labels", mine, milliseconds(packaged, 4), gap)
+    yield from trees()
     yield from shares()
+
+
+def against_package(what: str, mine: float, peer: float, gap: float) -> Line:
+    return Line(
+        f"{what}: loss and gradient of a batch of {N} x {T}, beside torch-struct", mine, peer, "ms",
+        [Check("times faster", peer / mine, ">=", 8.0), Check("gradients differ", gap, "<=", 1e-4)],
+        note="peer: torch-struct 0.5, max over augmented potentials",
+    )  # fmt: skip
+
+
+def chain_by_package(unary: Any, moves: Any, truths: Any) -> Callable[[], Any] | None:
+    """Return loss and gradient by torch-struct; None where it is not installed."""
+    import torch
+
+    try:
+        from torch_struct import LinearChainCRF
+    except ImportError:
+        return None
+    K = unary.shape[2]
+
+    def work() -> Any:
+        augmented = unary + 1.0 - torch.nn.functional.one_hot(truths, K)
+        edges = moves.t()[None, None] + augmented[:, 1:, :, None]
+        first = torch.nn.functional.pad(augmented[:, :1, None, :], (0, 0, 0, 0, 0, T - 2))
+        score = unary.gather(2, truths[:, :, None]).sum()
+        score = score + moves[truths[:, :-1], truths[:, 1:]].sum()
+        best = LinearChainCRF(edges + first).max
+        return torch.autograd.grad(best.sum() - score, (unary, moves))
+
+    return work
+
+
+def trees() -> Iterator[Line]:
+    """Projective trees with one root; torch-struct has the arcs from the root on the diagonal."""
+    import torch
+
+    from maxmargin.deep import Parses, StructuredLoss
+
+    torch.manual_seed(0)
+    arcs = torch.randn(N, T + 1, T + 1, requires_grad=True)
+    loss = StructuredLoss(Parses(), "uas", reduction="sum")
+    truths = loss.decode(torch.randn(N, T + 1, T + 1))
+
+    def ours() -> Any:
+        return torch.autograd.grad(loss(arcs, truths), arcs)[0]
+
+    ours()  # compiles
+    mine = milliseconds(ours)
+    try:
+        from torch_struct import DependencyCRF
+    except ImportError:
+        yield Line(f"projective trees: loss and gradient of a batch of {N} x {T}", mine, unit="ms")
+        return
+    true = torch.nn.functional.one_hot(truths, T + 1).transpose(1, 2).float()  # [head, word]
+
+    def theirs() -> Any:
+        augmented = arcs[:, :, 1:] + 1.0 - true
+        square = augmented[:, 1:] + torch.diag_embed(augmented[:, 0] - torch.diagonal(
+            augmented[:, 1:], dim1=1, dim2=2))  # fmt: skip
+        best = DependencyCRF(square, multiroot=False).max
+        score = (arcs[:, :, 1:] * true).sum()
+        return torch.autograd.grad(best.sum() - score, arcs)[0]
+
+    gap = float((ours() - theirs()).abs().max())
+    yield against_package("projective trees", mine, milliseconds(theirs, 4), gap)
 
 
 def shares() -> Iterator[Line]:

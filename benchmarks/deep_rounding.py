@@ -30,7 +30,7 @@ from maxmargin.inference import FactorGraph
 from maxmargin.inference.programs.graphs import GraphProgram
 from maxmargin.rounding import Complete, KleinbergTardos, check_marginals, round_graph
 
-N_TRAIN, N_TEST, N_DRAWS, N_STEPS = 10, 5, 200, 400
+N_TRAIN, N_TEST, N_DRAWS, N_STEPS = 10, 4, 200, 300
 SIDE, N_LABELS = 5, 4
 NETS = ("own", "others", "tuned")
 

@@ -28,7 +28,7 @@ from maxmargin.structures.parse.data import tree_fault
 from maxmargin.surrogates import ProbLoss
 
 SEEDS = range(5)
-N_CHUNKS, N_TREES, BATCH, UNITS = 1500, 2000, 32, 80
+N_CHUNKS, N_TREES, BATCH, UNITS = 1000, 1200, 32, 80
 FIRST, SECOND = 5, 3  # epochs of margin, and of each surrogate after it
 RATE, SMALL_RATE = 2e-3, 5e-4
 LONGEST = 40  # words of a training sentence of the parser
