@@ -44,8 +44,8 @@ def lines() -> Iterator[Line]:
     import torch
 
     torch.set_num_threads(1)
-    yield from _chunker()
-    yield from _parser()
+    yield from chunker()
+    yield from parser()
 
 
 class Numbers:
@@ -267,7 +267,7 @@ def shares(truth: Any, found: Any) -> np.ndarray:
     return right / np.mean([len(a) for a in truth])
 
 
-def _chunker() -> Iterator[Line]:
+def chunker() -> Iterator[Line]:
     from maxmargin.deep import Chains
 
     data = load_conll2000()
@@ -298,7 +298,7 @@ def _chunker() -> Iterator[Line]:
     yield from report("BiLSTM chunker, conll2000, chunk F1", found, peer, sizes)
 
 
-def _parser() -> Iterator[Line]:
+def parser() -> Iterator[Line]:
     from maxmargin.deep import Parses
 
     data = load_treebank("ewt")

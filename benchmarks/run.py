@@ -60,7 +60,7 @@ TOPICS = (
     "mmcrf",
 )
 #: Topics that need more than `make bench` installs: named with --only, in their environment.
-APART = ("deep", "deep_surrogates", "deep_rounding")
+APART = ("deep", "deep_surrogates", "deep_converged", "deep_rounding")
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
