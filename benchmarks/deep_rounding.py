@@ -1,11 +1,12 @@
 """Table 4.1 of Mohapatra 2021 with the learnt rounding, and graphs whose relaxation has a gap.
 
 The recipe is that of `rounding.py` (5 x 5 nodes, all joined, 21 labels), "printed", and "moderate"
-for one metric. At the optimum of the linear relaxation nothing is left to round there: it is integral on nearly
-all graphs. So the point is that of the convex quadratic relaxation, which is fractional on all. A
-third setting, "frustrated", has a linear relaxation with a gap: eight neighbours on the lattice, 4
-labels, unary energies uniform in [0, 1], tables of pairs normal with both signs; its point is the
-optimum of the linear relaxation, and the least energy known is that of branch and bound.
+for one metric. At the optimum of the linear relaxation nothing is left to round there: it is
+integral on nearly all graphs. So the point is that of the convex quadratic relaxation, which is
+fractional on all. A third setting, "frustrated", has a linear relaxation with a gap: eight
+neighbours on the lattice, 4 labels, unary energies uniform in [0, 1], tables of pairs normal with
+both signs; its point is the optimum of the linear relaxation, and the least energy known is that of
+branch and bound.
 
 Nets, with the defaults of `learn_rounding` (the entropy .01, not 1, and annealed to 0): "own" is
 trained on the one graph it rounds; "others" on N_TRAIN other graphs, and "tuned" is that with 20
