@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin
 from maxmargin import Checkpoint, Hierarchy, HierarchySVM, MulticlassSVM
+from maxmargin.costs import NodeHamming
 from maxmargin.testing.enumerate import node_sets
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -358,8 +359,40 @@ def test_edge_fields_of_a_dag(rng):
     X, y, _ = set_data(rng, hierarchy, n=15)
     field = svm(hierarchy=hierarchy, model="edges", C=1.0, tol=0.2).fit(X, y)
     check_field_answers(field, X[:3])
-    with pytest.raises(ValueError, match=r"'paths' is for trees, but the node 'd' has several"):
-        svm(hierarchy=hierarchy, model="paths").fit(X, y)
+    with pytest.raises(ValueError, match=r"needs model='paths' on a DAG, .* 'd' has several"):
+        svm(hierarchy=hierarchy, model="edges", cost="path").fit(X, y)
+    paths = svm(hierarchy=hierarchy, model="paths", cost="path", C=1.0, tol=0.2).fit(X, y)
+    check_field_answers(paths, X[:3])
+    wide = Hierarchy.from_edges([("under", f"top {k}") for k in range(10)])
+    with pytest.raises(ValueError, match=r"the node 'under' of this DAG has too many above it"):
+        svm(hierarchy=wide, model="paths").fit(np.eye(3), [["under"], ["top 3"], []])
+
+
+@pytest.mark.parametrize("cost", ["node_hamming", "leaf_hamming", NodeHamming([1, 2, 0, 1, 1, 3])])
+def test_edge_fields_take_the_costs_of_sets(rng, cost):
+    hierarchy = Hierarchy.of({"top": ["pet", "wild"], "pet": ["cat", "dog"], "wild": ["owl"]})
+    X, y, _ = set_data(rng, hierarchy, n=15)
+    field = svm(hierarchy=hierarchy, model="edges", cost=cost, C=1.0, tol=0.1).fit(X, y)
+    assert field.result_.status == "converged"
+
+
+@pytest.mark.parametrize("space", ["leaf", "closed"])
+def test_edge_and_path_loss_of_nodes_are_one_on_a_tree(rng, space):
+    hierarchy = Hierarchy.of({"pet": ["cat", "dog"], "wild": ["owl", "fox"]})
+    X, y, _ = set_data(rng, hierarchy, n=20)
+    if space == "leaf":
+        y = rng.choice(["cat", "dog", "owl", "fox"], size=20)
+    results = []
+    for cost in ("edge", "path"):
+        model = svm(hierarchy=hierarchy, space=space, cost=cost, C=1.0, tol=1e-3).fit(X, y)
+        assert model.result_.status == "converged"
+        results.append(model.result_.primal)
+    assert results[0] == pytest.approx(results[1], rel=1e-9)
+    dag = Hierarchy.from_edges([("b", "a"), ("c", "a"), ("d", "b"), ("d", "c")])
+    X, y = np.eye(4), [["d"], ["b"], ["c"], []]
+    svm(hierarchy=dag, space="closed", cost="edge", tol=0.1).fit(X, y)
+    with pytest.raises(ValueError, match=r"is for trees, but the node 'd' has several .*'edge'"):
+        svm(hierarchy=dag, space="closed", cost="path").fit(X, y)
 
 
 # -- files, paths, batches -----------------------------------------------------------------------

@@ -43,6 +43,8 @@ from maxmargin.testing import all_outputs, check_oracles, check_structure, optim
 #: A tree of three levels beside a root without children.
 TREE = hierarchy_shape(5, child=[1, 2, 3], parent=[0, 1, 1])
 DAG = hierarchy_shape(4, child=[1, 2, 3, 3], parent=[0, 0, 1, 2])
+#: A node with more above it than a partial path of a DAG may have.
+WIDE = hierarchy_shape(11, child=[10] * 10, parent=range(10))
 
 
 def closed_sets(shape):
@@ -133,9 +135,9 @@ def test_random_hierarchies_are_solved(rng):
             for p in rng.permutation(v)[: rng.integers(0, most + 1)]
         ]
         shape = hierarchy_shape(n_nodes, [v for v, _ in pairs], [p for _, p in pairs])
-        consistent, paths = bool(trial % 3), most == 1 and trial % 5 == 0
+        consistent, paths = bool(trial % 3), trial % 5 < 2
         data, _, _ = drawn(rng, shape, 1, consistent, paths=paths)
-        cost = edge_field_cost(data, ("edge", "hamming")[trial % 4 // 2])
+        cost = edge_field_cost(data, ("path" if paths else "edge", "hamming")[trial % 4 // 2])
         theta, room = workspace(data)
         connect(room, cost)
         w = rng.normal(size=int(n_weights(data)))
@@ -153,12 +155,17 @@ def test_random_hierarchies_are_solved(rng):
 
 @pytest.mark.parametrize(
     ("shape", "options"),
-    [(DAG, {}), (TREE, {"paths": True}), (TREE, {"paths": True, "consistent": False})],
+    [
+        (DAG, {}),
+        (DAG, {"paths": True}),
+        (TREE, {"paths": True}),
+        (TREE, {"paths": True, "consistent": False}),
+    ],
 )
 @pytest.mark.parametrize("name", ["hamming", "edge"])
 def test_others_are_solved(name, shape, options, rng):
     data, _, _ = drawn(rng, shape, **options)
-    assert isinstance(data, PathFields if options else GeneralGraphs)
+    assert isinstance(data, GeneralGraphs if shape is DAG else PathFields)
     cost = edge_field_cost(data, name)
     check_structure(data, cost=cost, compile=False, max_examples=2)
     check_oracles(data, cost, max_examples=2)
@@ -238,6 +245,8 @@ def written_down(shape, weights, name, truth, y):
     [
         (TREE, {}, ["hamming", "edge", "path"]),
         (DAG, {}, ["hamming", "edge"]),
+        (DAG, {"paths": True}, ["hamming", "edge", "path"]),
+        (DAG, {"paths": True, "consistent": False}, ["hamming", "edge", "path"]),
         (TREE, {"paths": True, "consistent": False}, ["hamming", "edge", "path"]),
         (hierarchy_shape(3, [1], [0]), {"consistent": False}, ["hamming", "edge", "path"]),
     ],
@@ -274,8 +283,8 @@ def test_plain_costs_are_those_of_fields(rng):
         (lambda: edge_field_data(TREE, np.eye(2), [[0] * 5]), r"sets must have the shape \(2, 5\)"),
         (lambda: edge_field_data(TREE, np.eye(1), [[2] * 5]), "sets must hold zeros and ones"),
         (
-            lambda: edge_field_data(DAG, np.eye(1), [[0] * 4], paths=True),
-            "paths=True is for trees, but node 3 has several parents",
+            lambda: edge_field_data(WIDE, np.eye(1), [[0] * 11], paths=True),
+            "at most 10 nodes on a partial path; node 10 has 10 above it",
         ),
         (
             lambda: edge_field_cost(edge_field_data(TREE, np.eye(1), None), "f1"),

@@ -12,6 +12,7 @@ from maxmargin.core.predict import best_outputs
 from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     CostMatrix,
+    EdgeLoss,
     Hamming,
     LeafHamming,
     NodeHamming,
@@ -22,7 +23,7 @@ from maxmargin.costs import (
     tabulate,
 )
 from maxmargin.inference.hierarchy import hierarchy_shape
-from maxmargin.inference.hierarchy.shape import ancestors
+from maxmargin.inference.hierarchy.shape import all_ancestors, ancestors
 from maxmargin.search import Angular, Profile
 from maxmargin.search.choose import bind_search
 from maxmargin.search.direct import Direct
@@ -81,8 +82,8 @@ def test_paths_meet_the_contract(seed):
     data = random_paths(seed)
     rng = np.random.default_rng(seed)
     matrix = rng.random((data.n_labels, data.n_labels)) * (1.0 - np.eye(data.n_labels))
-    costs = [ZeroOne(), TreeDistance(), NormalizedHierarchical(), CostMatrix(matrix)]
-    cost = tabulate(costs[seed % 4], data, range(data.n_labels))
+    costs = [ZeroOne(), TreeDistance(), NormalizedHierarchical(), CostMatrix(matrix), EdgeLoss()]
+    cost = tabulate(costs[seed % 5], data, range(data.n_labels))
     check_structure(data, cost=cost, compile=False, max_examples=2)
     check_oracles(data, cost, max_examples=2)
 
@@ -93,8 +94,8 @@ def test_sets_of_forests_meet_the_contract(space, seed):
     data = random_sets(seed, space)
     assert isinstance(data, TreeSets)
     weights = np.random.default_rng(seed).integers(0, 3, size=data.n_nodes)
-    costs = [Hamming(), ZeroOne(), NodeHamming(weights), LeafHamming(), Hamming("mean")]
-    cost = tabulate(costs[seed % 5], data, range(data.n_nodes))
+    costs = [Hamming(), ZeroOne(), NodeHamming(weights), EdgeLoss(), Hamming("mean"), LeafHamming()]
+    cost = tabulate(costs[seed % 6], data, range(data.n_nodes))
     check_structure(data, cost=cost, compile=False, max_examples=2)
     check_oracles(data, cost, max_examples=2)
 
@@ -105,7 +106,7 @@ def test_closed_sets_of_dags_meet_the_contract(seed):
     if data is None:
         return
     assert isinstance(data, CutSets)
-    for cost in (Hamming(), LeafHamming(), ZeroOne()):
+    for cost in (Hamming(), LeafHamming(), ZeroOne(), EdgeLoss(root=0.5)):
         tables = tabulate(cost, data, range(data.n_nodes))
         check_structure(data, cost=tables, compile=False, max_examples=2)
         check_oracles(data, tables, max_examples=2)
@@ -158,8 +159,57 @@ def test_paths_of_dags_meet_the_contract(seed):
     if data is None:
         return
     assert isinstance(data, PathSetsByProgram)
-    cost = tabulate(Hamming(), data, range(data.n_nodes))
+    cost = tabulate(EdgeLoss() if seed % 2 else Hamming(), data, range(data.n_nodes))
     check_structure(data, cost=cost, compile=False, max_examples=1)
+
+
+def edge_loss(shape, edge, root, y, truth):
+    """Add up wrong roots, and wrong nodes below parents that are right, as the loss is defined."""
+    total = 0.0
+    for v in np.flatnonzero(y != truth):
+        edges = range(shape.parent_at[v], shape.parent_at[v + 1])
+        total += sum(edge[e] for e in edges if y[shape.parents[e]] == truth[shape.parents[e]])
+        total += root if len(edges) == 0 else 0.0
+    return total
+
+
+@pytest.mark.parametrize("is_dag", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_edge_loss_is_that_of_its_definition(seed, is_dag):
+    rng = np.random.default_rng(seed)
+    shape = random_shape(rng, 6, is_dag)
+    edge = rng.integers(0, 4, size=len(shape.parents)).astype(float)
+    cost = EdgeLoss(weights=edge, root=2.5)
+    sets = node_sets(shape, "closed")
+    truth = rng.choice(sets, size=3)
+    data = node_sets_data(np.zeros((3, 1)), truth, shape)
+    table = tabulate(cost, data, range(data.n_nodes))
+    cells = np.zeros(data.n_nodes + 1, dtype=np.int32)
+    for i in range(3):
+        for y in sets:
+            write_difference(data, i, y, cells, 0)
+            expected = edge_loss(shape, edge, 2.5, y, truth[i])
+            assert g.output_cost(data, table, i, cells, 0) == pytest.approx(expected)
+    own = np.arange(data.n_nodes)
+    paths = paths_data(np.zeros((1, 1)), [0], shape, own)
+    flags = np.array([np.isin(own, nodes) for nodes in all_ancestors(shape)]).astype(int)
+    expected = [[edge_loss(shape, edge, 2.5, a, b) for a in flags] for b in flags]
+    np.testing.assert_allclose(tabulate(cost, paths, own).matrix, expected, atol=1e-12)
+
+
+def test_a_relaxed_edge_loss_is_that_of_sets_at_whole_points():
+    shape = hierarchy_shape(5, child=[2, 2, 3, 4, 4], parent=[0, 1, 1, 2, 3])
+    sets = node_sets(shape, "paths")
+    data = node_sets_data(np.zeros((len(sets), 1)), sets, shape, space="paths")
+    assert isinstance(data, RelaxedPathSets)
+    edge = np.array([1.0, 2.0, 0.5, 3.0, 1.5])
+    table = tabulate(EdgeLoss(weights=edge), data, range(5))
+    cells = np.zeros(11)
+    for i, truth in enumerate(sets):
+        for y in sets:
+            write_point(data, i, y.astype(float), cells, 0)
+            expected = edge_loss(shape, edge, 1.0, y, truth)
+            assert g.output_cost(data, table, i, cells, 0) == pytest.approx(expected)
 
 
 # -- the norm --------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from maxmargin.costs.ranking.user import RankingCost
 from maxmargin.costs.tables import (
     F1Cost,
     PartCost,
+    SetEdgeCost,
     ShiftedPartCost,
     SwitchCost,
     WeightedPartCost,
@@ -88,6 +89,7 @@ __all__ = [
     "PartCost",
     "PrecisionAtK",
     "RankingCost",
+    "SetEdgeCost",
     "ShiftedPartCost",
     "SwitchCost",
     "TreeDistance",

@@ -59,8 +59,8 @@ class Cost:
                   switches alike
     `paths`       one label of a         (n,): 1 each                 `PartCost`, K x K prices
                   hierarchy
-    `nodes`       nodes of a hierarchy,  (n, 2): off and on in truth  `SwitchCost`, M x 2 prices
-                  on or off
+    `nodes`       nodes of a hierarchy,  (n, 2): off and on in truth  `SwitchCost`, M x 2, or
+                  on or off                                           `SetEdgeCost`, E prices
     ============= ====================== ============================ ==============================
 
     Methods of the last two kinds have a third argument, a `PricedHierarchy`. A cost without them is

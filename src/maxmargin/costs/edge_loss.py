@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import Links
+from maxmargin.core.contract import Links, PricedHierarchy
 from maxmargin.costs.base import Cost, Names
 from maxmargin.costs.edge_tables import EdgeCost, edge_cost, roots_of
 from maxmargin.costs.hamming import Hamming
+from maxmargin.costs.hierarchy.base import edge_losses
+from maxmargin.costs.tables import PartCost, SetEdgeCost
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,10 @@ class EdgeLoss(Cost):
     ``wrong="any"`` an edge costs 1 if any of its ends is wrong, and nodes without edges cost 1 if
     they are wrong.
 
+    In a hierarchy edges lead from parents to children, and outputs hold the parents of their nodes.
+    On a tree this is also the path loss, wrong nodes whose ancestors are all right: if the parent
+    of a wrong node is right, both outputs hold it, and so all nodes above it.
+
     The last node of a hyperedge is the child, the others are its parents, which must all be right
     if the child is to cost.
 
@@ -34,7 +40,7 @@ class EdgeLoss(Cost):
     wrong : {"child", "any"}
     weights : sequence of numbers >= 0, or None
         One per edge, then one per hyperedge, for examples that all have the same edges in the same
-        order. None: 1 for each.
+        order (of a hierarchy ordered by child, then by parent). None: 1 for each.
     root : float >= 0
         What a wrong root costs; with ``wrong="any"``, a wrong node without edges.
     average : {"sum", "mean"}
@@ -92,6 +98,34 @@ class EdgeLoss(Cost):
         is_alone = np.array(links.is_known, dtype=bool)
         is_alone[links.members] = False
         return edge_cost(links, self.root * is_alone, none, prices, self.average)
+
+    # -- hierarchies -----------------------------------------------------------------------------
+
+    def nodes(self, names: Names, sizes: np.ndarray, hierarchy: PricedHierarchy) -> SetEdgeCost:
+        """Return the loss of sets that hold the parents of their nodes."""
+        root, edge = self._prices(hierarchy)
+        total = float(root.sum() + edge.sum()) if self.average == "mean" else 1.0
+        scale = np.full(len(sizes), 1.0 / (total or 1.0))
+        return SetEdgeCost(scale, root, edge, hierarchy.parent_at, hierarchy.parents)
+
+    def paths(self, names: Names, sizes: np.ndarray, hierarchy: PricedHierarchy) -> PartCost:
+        """Return the loss of one label, which stands for all nodes above it."""
+        root, edge = self._prices(hierarchy)
+        matrix = edge_losses(hierarchy, root, edge)
+        total = float(root.sum() + edge.sum()) if self.average == "mean" else 1.0
+        return PartCost(matrix / (total or 1.0), np.ones(len(sizes)))
+
+    def _prices(self, hierarchy: PricedHierarchy) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each root and each edge costs."""
+        if self.wrong != "child":
+            raise ValueError("EdgeLoss: wrong='any' is for graphs; hierarchies have wrong='child'.")
+        n_edges = len(hierarchy.parents)
+        edge = np.ones(n_edges) if self.weights is None else np.array(self.weights, dtype=float)
+        if len(edge) != n_edges:
+            raise ValueError(
+                f"EdgeLoss: weights has {len(edge)} numbers but the hierarchy has {n_edges} edges."
+            )
+        return self.root * (np.diff(hierarchy.parent_at) == 0), edge
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal cost."""

@@ -28,6 +28,10 @@ class SumOverParts:
     """Family of the costs that add up prices of nodes and edges of a graph, or of nodes alone."""
 
 
+class SumOverNodes:
+    """Family of the costs of sets of nodes that add up what each wrong node costs."""
+
+
 class SumInSteps:
     """Family of the sums over parts whose prices may be whole numbers of steps."""
 
@@ -75,7 +79,7 @@ class WholeCost(NamedTuple):
     price: Any  # (n_examples,) float64
 
 
-@belongs(CostOfSwitches)
+@belongs(CostOfSwitches, SumOverNodes)
 class SwitchCost(NamedTuple):
     """Of label sets, sums over the known labels j that are wrong:
 
@@ -90,6 +94,24 @@ class SwitchCost(NamedTuple):
     shift: Any  # (n_labels, 2) float64, or (0, 2) where there is none
     base: Any  # (n_examples,) float64: g of the truth
     scale: Any  # (n_examples,) float64
+
+
+@belongs(CostOfSwitches, SumOverNodes)
+class SetEdgeCost(NamedTuple):
+    """Of sets that hold the parents of their nodes: wrong nodes, by the parents that are right.
+
+        g = scale[i] * ( sum of root[v] over wrong nodes v without parents
+                         + sum of edge[e] over edges e = (p, v) where v is wrong and p is right )
+
+    On closed sets this is a sum over nodes: of v outside y_i its parents are right if they are in
+    y_i, and for v in y_i an edge costs [p in y] - [v in y].
+    """
+
+    scale: Any  # (n_examples,) float64
+    root: Any  # (M,) float64 >= 0, 0 for nodes with parents
+    edge: Any  # (E,) float64 >= 0
+    parent_at: Any  # (M + 1,) int64: the edges to each node, ordered by node
+    parents: Any  # (E,) int32
 
 
 @belongs(CostOfSwitches)
@@ -177,6 +199,27 @@ def _largest_of_switches(cost, lengths, states):
 def _found_of_switches(cost, lengths, states, found):
     prices = np.where(found != states, _of_truth(cost.price, states), 0.0)
     return cost.base + cost.scale * _sums(lengths, prices)
+
+
+def _edges_of(cost, states):
+    """Return flags of sets as rows, and the child of each edge."""
+    M = len(cost.root)
+    return states.reshape(-1, M) == 1, np.repeat(np.arange(M), np.diff(cost.parent_at))
+
+
+@implements(largest_costs, SetEdgeCost)
+def _largest_of_edges(cost, lengths, states):
+    # All roots, and all edges below a true node: a bound, which not every set reaches.
+    is_true, _ = _edges_of(cost, states)
+    return cost.scale * (np.sum(cost.root) + is_true[:, cost.parents] @ cost.edge)
+
+
+@implements(found_costs, SetEdgeCost)
+def _found_of_edges(cost, lengths, states, found):
+    is_true, child = _edges_of(cost, states)
+    is_wrong = is_true != _edges_of(cost, found)[0]
+    below = is_wrong[:, child] & ~is_wrong[:, cost.parents]
+    return cost.scale * (is_wrong @ cost.root + below @ cost.edge)
 
 
 @implements(largest_costs, F1Cost)

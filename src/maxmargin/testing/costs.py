@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.contract import TrueParts, largest_costs, output_cost, switches, true_parts
-from maxmargin.costs import PRICED, Cost, F1Cost, PartCost, SwitchCost, WholeCost
+from maxmargin.costs import PRICED, Cost, F1Cost, PartCost, SetEdgeCost, SwitchCost, WholeCost
 from maxmargin.costs.ranking.base import RankingBase
 from maxmargin.inference.hierarchy.shape import hierarchy_shape
 from maxmargin.structures import (
@@ -34,6 +34,7 @@ SHAPES: dict[type, Callable[[int, int], dict[str, tuple[int, ...]]]] = {
     WholeCost: lambda n, k: {"price": (n,)},
     SwitchCost: lambda n, k: {"price": (k, 2), "scale": (n,)},
     F1Cost: lambda n, k: {"price": (n,)},
+    SetEdgeCost: lambda n, k: {"scale": (n,), "root": (k,), "parent_at": (k + 1,)},
 }
 
 
@@ -269,7 +270,7 @@ def _check_nodes(
     data = node_sets_data(np.zeros((4, 1)), truth, shape, alpha=rng.random(m))
     parts = true_parts(data)
     tables = cost.tabulate("nodes", known, parts.sizes, parts.hierarchy)
-    _check_tables(name, tables, m, 4, (SwitchCost, F1Cost, WholeCost))
+    _check_tables(name, tables, m, 4, (SwitchCost, SetEdgeCost, F1Cost, WholeCost))
     cells = np.zeros(m + 1, dtype=np.int32)
     bounds = largest_costs(tables, parts.lengths, parts.states)
     for i, own in enumerate(truth):

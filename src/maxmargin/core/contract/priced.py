@@ -45,13 +45,16 @@ class PricedHierarchy(NamedTuple):
     """What costs know of a hierarchy of M nodes; nodes are numbered parents first.
 
     If an output is one of K labels, label k has the nodes nodes[node_at[k] : node_at[k + 1]], in
-    increasing order. If an output is a set of nodes, these two arrays are empty.
+    increasing order. If an output is a set of nodes, these two arrays are empty. The parents of
+    node n are parents[parent_at[n] : parent_at[n + 1]].
     """
 
     alpha: Any  # (M,) float64 >= 0: the weights of nodes in the norm
     is_leaf: Any  # (M,) bool
     node_at: Any  # (K + 1,) int64
     nodes: Any  # int32
+    parent_at: Any = None  # (M + 1,) int64; None where the caller does not tell
+    parents: Any = None  # (number of edges,) int32
 
 
 class TrueParts(NamedTuple):

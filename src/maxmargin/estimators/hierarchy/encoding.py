@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.costs import tabulate
+from maxmargin.costs import LeafHamming, NodeHamming, tabulate
 from maxmargin.costs.tables import SwitchCost
 from maxmargin.estimators.hierarchy.fields import (
     MODELS,
@@ -91,7 +91,7 @@ class HierarchyReader:
             space = HierarchySpace.learn(labels.hierarchy, labels.closed, kind)
         else:
             space = HierarchySpace.whole(labels.hierarchy, kind)
-        check_field_shape(options.model, space)
+        check_field_shape(options.model, None, space)
         has_bias = bool(options.fit_intercept)
         alpha = _weights(space, options)
         return cls(space, labels.form, alpha, has_bias, options.model), labels
@@ -117,8 +117,9 @@ class HierarchyReader:
         weight = check_weights(request.sample_weight, rows.shape[0])
         if self.model != "nodes":
             cells = self.space.cells(labels.closed)
+            check_field_shape(self.model, cost, self.space)
             field = field_data(self.space, rows, cells, self.model, self.has_bias)
-            return Task(field, edge_field_cost(field, cost), rows.shape[0], weight)
+            return Task(field, _field_cost(field, self.space, cost), rows.shape[0], weight)
         data = self._data(rows, labels, missed)
         table = tabulate(cost, data, self.cost_names)
         if missed != 1.0:
@@ -231,6 +232,21 @@ class HierarchyReader:
         if model != "nodes" and space.kind != "closed":
             raise ValueError("an edge field has closed sets alone")
         return cls(space, form, alpha, has_bias, model)
+
+
+def _field_cost(field: Any, space: HierarchySpace, cost: Any) -> Any:
+    """Return a cost of edge fields, where leaf and node Hamming costs are weights of nodes."""
+    if isinstance(cost, LeafHamming):
+        is_leaf = np.diff(space.shape.child_at) == 0
+        return edge_field_cost(field, "hamming", is_leaf.astype(np.float64))
+    if isinstance(cost, NodeHamming):
+        if isinstance(cost.weights, str):
+            raise ValueError(
+                "NodeHamming('alpha') goes by the weights of nodes in the norm; edge fields have "
+                "none. Give numbers, one per node."
+            )
+        return edge_field_cost(field, "hamming", cost.weights)
+    return edge_field_cost(field, cost)
 
 
 def _weighted(table: Any, missed: float) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.core import predict
 from maxmargin.core.contract import n_weights
+from maxmargin.costs import LeafHamming, NodeHamming
 from maxmargin.costs.tables import free_cost
 from maxmargin.estimators.graph.outputs import for_each_graph
 from maxmargin.inference.graph.model import FactorGraph
@@ -17,6 +18,7 @@ from maxmargin.inference.hierarchy.shape import is_forest
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.hierarchy.space import HierarchySpace
 from maxmargin.structures.hierarchy.edge_field import (
+    check_path_lengths,
     edge_blocks,
     edge_field_data,
     field_edges,
@@ -29,7 +31,9 @@ __all__ = [
     "FieldScores",
     "check_field",
     "check_field_shape",
+    "check_path_loss",
     "field_blocks",
+    "field_cost",
     "field_data",
     "field_names",
     "field_space",
@@ -38,6 +42,11 @@ __all__ = [
 
 #: What has weights: nodes; edges, a block for each labelling of their ends; and partial paths too.
 MODELS = ("nodes", "edges", "paths")
+#: Costs of sets of nodes that edge fields have too, besides `FIELD_COSTS`.
+OTHER_COSTS: dict[str, Callable[[], Any]] = {
+    "node_hamming": NodeHamming,
+    "leaf_hamming": LeafHamming,
+}
 
 
 def check_field(model: Any, cost: Any, alpha: Any) -> None:
@@ -46,12 +55,32 @@ def check_field(model: Any, cost: Any, alpha: Any) -> None:
         raise unknown("model", model, dict.fromkeys(MODELS))
     if model == "nodes":
         return
-    if not isinstance(cost, str) or cost not in ("auto", *FIELD_COSTS):
-        raise unknown("cost", cost, dict.fromkeys(("auto", *FIELD_COSTS)), f" (model={model!r})")
+    known = ("auto", *FIELD_COSTS, *OTHER_COSTS)
+    is_known = isinstance(cost, str) and cost in known
+    if not is_known and not isinstance(cost, (NodeHamming, LeafHamming)):
+        raise unknown("cost", cost, dict.fromkeys(known), f" (model={model!r})")
     if not isinstance(alpha, str) or alpha != "maxmin":
         raise ValueError(
             f"alpha weighs nodes; model={model!r} has weights of edges, and takes no alpha. "
             "model='nodes' does."
+        )
+
+
+def field_cost(cost: Any) -> Any:
+    """Return what a name stands for: a cost by name as `FIELD_COSTS` has them, or an object."""
+    if isinstance(cost, str):
+        return OTHER_COSTS.get(cost, lambda: "hamming" if cost == "auto" else cost)()
+    return cost
+
+
+def check_path_loss(space: HierarchySpace) -> None:
+    """Refuse the path loss of nodes on a DAG, where it is no sum over nodes."""
+    if not is_forest(space.shape):
+        v = int(np.argmax(np.diff(space.shape.parent_at) > 1))
+        raise ValueError(
+            "cost='path' with model='nodes' is for trees, but the node "
+            f"{space.names.tolist()[v]!r} has several parents. cost='edge' counts a wrong node "
+            "once for each parent that is right; model='paths' has the path loss of a DAG."
         )
 
 
@@ -65,13 +94,25 @@ def field_space(space: str) -> str:
     return "closed"
 
 
-def check_field_shape(model: str, space: HierarchySpace) -> None:
-    """Refuse a DAG where partial paths have weights, of which a node would have several."""
-    if model == "paths" and not is_forest(space.shape):
-        v = int(np.argmax(np.diff(space.shape.parent_at) > 1))
+def check_field_shape(model: str, cost: Any, space: HierarchySpace) -> None:
+    """Refuse partial paths, and the path loss, on a DAG where there are too many labellings."""
+    if model == "nodes" or is_forest(space.shape):
+        return
+    if model == "edges":
+        if isinstance(cost, str) and cost == "path":
+            v = int(np.argmax(np.diff(space.shape.parent_at) > 1))
+            raise ValueError(
+                "cost='path' needs model='paths' on a DAG, and here the node "
+                f"{space.names.tolist()[v]!r} has several parents; cost='edge' counts a wrong node "
+                "once for each parent that is right."
+            )
+        return
+    v = check_path_lengths(space.shape)
+    if v is not None:
         raise ValueError(
-            f"model='paths' is for trees, but the node {space.names.tolist()[v]!r} has several "
-            "parents. model='edges' and 'nodes' take a DAG."
+            f"model='paths' has a block of weights for all labellings of a node and of those above "
+            f"it, but the node {space.names.tolist()[v]!r} of this DAG has too many above it. "
+            "model='edges' and 'nodes' take any DAG."
         )
 
 

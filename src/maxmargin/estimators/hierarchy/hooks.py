@@ -14,6 +14,8 @@ from maxmargin.estimators.hierarchy.encoding import HierarchyOptions, HierarchyR
 from maxmargin.estimators.hierarchy.fields import (
     FieldScores,
     check_field,
+    check_path_loss,
+    field_cost,
     field_names,
     field_space,
 )
@@ -97,8 +99,7 @@ class HierarchyHooks(KernelInputs, Hooks):
         else:
             labels = self._reader.read(request.y, rows.shape[0], extend=False)
         if self.model != "nodes":
-            named = "hamming" if _is_auto(self.cost) else self.cost
-            return self._reader.task(request, rows, labels, named)
+            return self._reader.task(request, rows, labels, field_cost(self.cost))
         has_one = self._reader.space.has_one
         if has_one and self.missed_weight != 1.0:
             raise ValueError(
@@ -106,10 +107,14 @@ class HierarchyHooks(KernelInputs, Hooks):
                 f"'paths'; here space={self._reader.space.kind!r}, and an output is one path."
             )
         cost = self._cost_of(has_one)
+        if _is_named(self.cost, "path"):
+            check_path_loss(self._reader.space)
         return self._reader.task(request, rows, labels, cost, float(self.missed_weight))
 
     def _cost_of(self, has_one: bool) -> Cost:
-        name = AUTO_COSTS[has_one] if _is_auto(self.cost) else self.cost
+        name = AUTO_COSTS[has_one] if _is_named(self.cost, "auto") else self.cost
+        if _is_named(name, "path"):  # on trees, where alone it is taken, they are the same
+            name = "edge"
         return resolve_cost(name, "paths" if has_one else "nodes")
 
     def _read_by(self, reader: HierarchyReader) -> None:
@@ -310,7 +315,7 @@ class HierarchyHooks(KernelInputs, Hooks):
                     f"regularizer=Diagonal is for model='nodes', not {self.model!r}: scale the "
                     "features by sqrt(alpha) instead."
                 )
-        elif not _is_auto(self.cost):
+        elif not _is_named(self.cost, "auto"):
             self._check_cost()
 
     def _check_missed_weight(self) -> None:
@@ -340,8 +345,8 @@ def _is_shared(alpha: Any) -> bool:
     return isinstance(alpha, str) and alpha == "shared"
 
 
-def _is_auto(cost: Any) -> bool:
-    return isinstance(cost, str) and cost == "auto"
+def _is_named(cost: Any, name: str) -> bool:
+    return isinstance(cost, str) and cost == name
 
 
 def _fixed_name(i: int, _: int) -> str:

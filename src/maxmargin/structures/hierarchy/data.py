@@ -70,6 +70,8 @@ class HierarchyPaths(NamedTuple):
     nodes: Any  # (sum of |A(k)|,) int32
     own: Any  # (n_labels,) int32: the node that the label is named after, the last of A(k)
     parent: Any  # (n_nodes,) int32, -1 for roots; (0,) if a node has several parents
+    parent_at: Any  # (n_nodes + 1,) int64: the parents of each node, as in `HierarchyShape`
+    parents: Any  # (number of edges,) int32
 
 
 @belongs(RankedSets, NodeSets, HierarchyData)
@@ -170,6 +172,14 @@ def leaves(data: Any) -> np.ndarray:
     if isinstance(data, TreeSets):
         return np.asarray(data.n_children == 0)
     return np.asarray(np.diff(data.shape.child_at) == 0)
+
+
+def parent_lists(data: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the parents of each node begin, and the parents, as in `HierarchyShape`."""
+    if not isinstance(data, TreeSets):
+        return data.shape.parent_at, data.shape.parents
+    has_parent = data.parent >= 0
+    return np.concatenate([[0], np.cumsum(has_parent)]), data.parent[has_parent]
 
 
 def is_allowed(data: Any, y: np.ndarray) -> bool:

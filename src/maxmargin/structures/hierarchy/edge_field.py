@@ -5,10 +5,10 @@ A set of nodes is a labelling y of the M nodes with off (0) and on (1). Its scor
     sum over edges (p, c) of w_pc[y_p, y_c] . x,
 
 and if partial paths count besides, the sum over nodes v below two others or more of w_v[y_P] . x,
-where P is the path from a root to v. All examples have one graph, so an example is a graph of the
-room `structures/graph` whose edges have weights of their own and the row x as their features. The
-row is stored once. A node without parents has an edge from node M, which is always on: so every
-node has weights and, under an edge loss, a price.
+where P is v and all nodes above it: on a tree the path from a root to v. All examples have one
+graph, so an example is a graph of the room `structures/graph` whose edges have weights of their own
+and the row x as their features. The row is stored once. A node without parents has an edge from
+node M, which is always on: so every node has weights and, under an edge loss, a price.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from maxmargin.features import RepeatedRows, frozen
 from maxmargin.inference.graph.forest import find_forest
-from maxmargin.inference.hierarchy.shape import HierarchyShape, is_forest
+from maxmargin.inference.hierarchy.shape import HierarchyShape, all_ancestors, is_forest
 from maxmargin.structures.graph.build import StackedGraphs, stacked_graphs
 from maxmargin.structures.graph.data import ForestGraphs, GeneralGraphs, RelaxedGraphs
 from maxmargin.structures.graph.messages import general_data
@@ -28,7 +28,17 @@ from maxmargin.structures.graph.relaxed import relaxed_data
 from maxmargin.structures.graph.shapes import graph_of
 from maxmargin.structures.hierarchy.path_field import PathFields, path_field
 
-__all__ = ["EdgeField", "edge_blocks", "edge_field_data", "field_edges", "node_indicators"]
+__all__ = [
+    "EdgeField",
+    "check_path_lengths",
+    "edge_blocks",
+    "edge_field_data",
+    "field_edges",
+    "node_indicators",
+]
+
+#: The most nodes of a partial path of a DAG: 1024 labellings.
+MOST_ON_A_PATH = 10
 
 EdgeField = ForestGraphs | PathFields | GeneralGraphs | RelaxedGraphs
 
@@ -80,7 +90,9 @@ def edge_field_data(
     consistent : bool
         Whether outputs hold the parents of their nodes; then the true sets must do so as well.
     paths : bool
-        Whether partial paths of three nodes or more have weights besides; for trees only.
+        Whether partial paths of three nodes or more have weights besides. On a DAG that of a node
+        is the node with all nodes above it, which must be less than `MOST_ON_A_PATH`: it has a
+        block of weights for each of their labellings.
     bias : bool
         Whether blocks have a constant feature besides those of X.
     fixed : int array of shape (n, M), or None
@@ -135,7 +147,7 @@ def edge_field_data(
         order = find_forest(graph_of(graphs.shapes, 0)) if n else None
         columns = (np.zeros(0),) * 3 if order is None else (np.tile(each, n) for each in order)
         return ForestGraphs(graphs, *(frozen(each, np.int32) for each in columns))
-    if hyper:
+    if hyper and is_forest(shape):
         parent = np.full(n_nodes, -1)
         parent[np.diff(shape.parent_at) == 1] = shape.parents
         number = np.full(n_nodes, -1)
@@ -189,15 +201,25 @@ def _walls(fixed: Any, labels: np.ndarray, is_known: bool) -> np.ndarray:
 
 
 def _paths(shape: HierarchyShape) -> list[list[int]]:
-    """Return the paths from a root to each node that is below two others or more."""
-    if not is_forest(shape):
-        v = int(np.argmax(np.diff(shape.parent_at) > 1))
-        raise ValueError(f"paths=True is for trees, but node {v} has several parents.")
-    own: list[list[int]] = []
-    for v in range(len(shape.parent_at) - 1):
-        above = shape.parents[shape.parent_at[v] : shape.parent_at[v + 1]].tolist()
-        own.append([*(own[above[0]] if above else []), v])
-    return [path for path in own if len(path) > 2]
+    """Return each node that is below two others or more, the last of its list, after these."""
+    found = [
+        [int(u) for u in above if u != v] + [v] for v, above in enumerate(all_ancestors(shape))
+    ]
+    v = check_path_lengths(shape)
+    if v is not None:
+        raise ValueError(
+            f"paths=True needs a tree, or at most {MOST_ON_A_PATH} nodes on a partial path; node "
+            f"{v} has {len(found[v]) - 1} above it."
+        )
+    return [path for path in found if len(path) > 2]
+
+
+def check_path_lengths(shape: HierarchyShape) -> int | None:
+    """Return a node of a DAG with too many nodes above it for `paths`, or None."""
+    if is_forest(shape):
+        return None
+    sizes = np.array([len(above) for above in all_ancestors(shape)])
+    return int(np.argmax(sizes)) if sizes.max(initial=0) > MOST_ON_A_PATH else None
 
 
 def node_indicators(data: EdgeField, cells: np.ndarray) -> np.ndarray:

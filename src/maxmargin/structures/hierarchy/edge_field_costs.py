@@ -35,7 +35,7 @@ def edge_field_cost(
         nodes without parents.
         "path" counts wrong nodes whose ancestors are all right. For consistent sets of a tree it is
         the edge loss: if a node is in one set only and its parent is right, both sets hold the
-        parent, hence all ancestors. Elsewhere it needs partial paths.
+        parent, hence all ancestors. Elsewhere, and on a DAG, it needs partial paths.
     weights : array of shape (M,) or None
         What counting a node adds; None for 1 each.
     average : {"sum", "mean"}

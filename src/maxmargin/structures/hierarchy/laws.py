@@ -30,7 +30,8 @@ from maxmargin.core.contract import (
     parts_square,
     row_product,
 )
-from maxmargin.costs.tables import SwitchCost
+from maxmargin.costs.tables import SetEdgeCost, SwitchCost
+from maxmargin.structures.hierarchy.costs import augment
 from maxmargin.structures.hierarchy.data import HierarchyPaths, TreeSets
 
 
@@ -127,6 +128,12 @@ def _add_prices(data, cost, i, scale, theta):
             place += 1
         price = cost.price[n, truth] + (cost.shift[n, truth] if has_shift else 0.0)
         theta.nodes[0, n] += factor * (-price if truth == 1 else price)
+
+
+@implements(add_prices, TreeSets, SetEdgeCost)
+def _add_edge_prices(data, cost, i, scale, theta):
+    """Add what every node adds to the cost when it is in the set."""
+    augment(data, cost, i, theta, 1.0, scale, theta.nodes[0])
 
 
 @implements(parts_square, TreeSets)

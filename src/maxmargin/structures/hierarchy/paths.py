@@ -106,6 +106,8 @@ def paths_data(
         frozen(np.concatenate(sets), np.int32),
         frozen(own, np.int32),
         frozen(parents_of(shape) if is_forest(shape) else np.zeros(0), np.int32),
+        frozen(shape.parent_at, np.int64),
+        frozen(shape.parents, np.int32),
     )
 
 
@@ -145,7 +147,9 @@ def _true_parts(data):
         "paths",
         np.ones(len(data.labels), dtype=np.int64),
         truths(data),
-        hierarchy=PricedHierarchy(data.alpha, is_leaf, data.node_at, data.nodes),
+        hierarchy=PricedHierarchy(
+            data.alpha, is_leaf, data.node_at, data.nodes, data.parent_at, data.parents
+        ),
     )
 
 

@@ -38,7 +38,7 @@ from maxmargin.core.contract import (
     workspace,
 )
 from maxmargin.core.contract.fractional import difference_length, mix_differences, most_cells
-from maxmargin.costs.tables import SwitchCost
+from maxmargin.costs.tables import SetEdgeCost, SumOverNodes, SwitchCost
 from maxmargin.inference.hierarchy.shape import HierarchyShape
 from maxmargin.inference.programs.hierarchy import PathsProgram
 from maxmargin.structures.hierarchy.costs import augment, scales_with_ties
@@ -163,7 +163,7 @@ def _add_difference(data, i, outputs, at, scale, w):
     data.add_nodes(i, np.where(is_taken, cells, -1 - cells), np.where(is_taken, -scale, scale), w)
 
 
-@implements(maximize, PathSetsByProgram, SwitchCost)
+@implements(maximize, PathSetsByProgram, SumOverNodes)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Solve the relaxation; where it is fractional, the integer programme."""
     gains = _gains(data, cost, i, theta, score_scale, cost_scale)
@@ -319,6 +319,21 @@ def _output_cost(data, cost, i, outputs, at):
     return float(cost.base[i]) + float(cost.scale[i]) * _sum_over_wrong(cost.price, outputs, at)
 
 
+@implements(output_cost, RelaxedPathSets, SetEdgeCost)
+def _output_cost_edges(data, cost, i, outputs, at):
+    """Return the cost as a sum over nodes, which a fractional point has too."""
+    z = data.true_set(i)
+    child = np.repeat(np.arange(data.n_nodes), np.diff(cost.parent_at))
+    is_below = z[cost.parents] > 0.0  # of the edges below a true node, those to true nodes
+    is_true = z[child] > 0.0
+    nodes, values = _entries(outputs, at)
+    change = np.zeros(data.n_nodes)
+    change[nodes] = values
+    taken = np.where(is_true, change[cost.parents] - change[child], change[child])
+    total = cost.root @ np.abs(change) + cost.edge[is_below] @ taken[is_below]
+    return float(cost.scale[i]) * max(float(total), 0.0)
+
+
 @implements(shift, RelaxedPathSets, SwitchCost)
 def _shift(data, cost, i, outputs, at):
     """Return the shifts of wrong nodes, each times how wrong it is."""
@@ -327,7 +342,7 @@ def _shift(data, cost, i, outputs, at):
     return float(cost.scale[i]) * _sum_over_wrong(cost.shift, outputs, at)
 
 
-@implements(maximize, RelaxedPathSets, SwitchCost)
+@implements(maximize, RelaxedPathSets, SumOverNodes)
 def _maximize_relaxed(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Write the best point of the relaxation."""
     gains = _gains(data, cost, i, theta, score_scale, cost_scale)

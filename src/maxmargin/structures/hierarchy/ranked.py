@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import generic, implements, k_best, maximize
-from maxmargin.costs.tables import SwitchCost, WholeCost
+from maxmargin.costs.tables import SumOverNodes, WholeCost
 from maxmargin.structures.hierarchy.costs import augment, scales_with_ties
 from maxmargin.structures.hierarchy.data import RankedSets
 from maxmargin.structures.hierarchy.sets import write_difference
@@ -29,7 +29,7 @@ def write_rank(data, rank, room, own):
     """Write the set of a rank of the last `rank_sets` to room.y, as flags of all nodes."""
 
 
-@implements(k_best, RankedSets, SwitchCost)
+@implements(k_best, RankedSets, SumOverNodes)
 def _k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs, at):
     """Rank the sets with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)

@@ -45,6 +45,7 @@ from maxmargin.structures.hierarchy.data import (
     add_node,
     is_allowed,
     leaves,
+    parent_lists,
     score_nodes,
 )
 
@@ -130,7 +131,7 @@ def node_states(data: Any) -> TrueParts:
         "nodes",
         np.full(n_examples, data.n_nodes, dtype=np.int64),
         states.reshape(-1),
-        hierarchy=PricedHierarchy(data.alpha, leaves(data), none, none),
+        hierarchy=PricedHierarchy(data.alpha, leaves(data), none, none, *parent_lists(data)),
     )
 
 

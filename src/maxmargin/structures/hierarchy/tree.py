@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.core.contract import implements, k_best_room, maximize, workspace
-from maxmargin.costs.tables import SwitchCost, WholeCost
+from maxmargin.costs.tables import SumOverNodes, WholeCost
 from maxmargin.inference.hierarchy.forest import (
     BestSets,
     best_k_sets,
@@ -47,7 +47,7 @@ def _workspace(data):
     return NodePotentials(np.zeros((1, M))), room
 
 
-@implements(maximize, TreeSets, SwitchCost)
+@implements(maximize, TreeSets, SumOverNodes)
 def _maximize(data, cost, i, theta, room, score_scale, cost_scale, outputs, at):
     """Find the best set with the cost added to the scores."""
     score_scale, cost_scale = scales_with_ties(data, cost, i, theta, score_scale, cost_scale)
