@@ -467,7 +467,11 @@ def test_sparse_and_missing_rows(rng):
         ({"hierarchy": TREE, "alpha": [-1.0] * 6}, None, "alpha"),
         ({"hierarchy": TREE, "rho": 1.0}, None, "rho must be"),
         ({"hierarchy": DAG, "alpha": "rho", "rho": 3.0}, ["cat", "dog", "owl"] * 20, "needs rho=2"),
-        ({"hierarchy": DAG, "model": "paths"}, ["cat", "dog", "owl"] * 20, "'cat' has several par"),
+        (
+            {"hierarchy": DAG, "space": "closed", "cost": "path"},
+            ["cat", "dog", "owl"] * 20,
+            "'cat' has several par",
+        ),
         ({"hierarchy": TREE, "merge": "yes"}, None, "merge must be True or False"),
         ({"hierarchy": TREE, "cost": "ap"}, None, "is no cost of"),
         ({"hierarchy": TREE, "separator": ""}, None, "separator must be text"),

@@ -59,10 +59,10 @@ def _add_scores_dense(features, first, n_rows, scale, W, out):
             f0 = f1 = f2 = f3 = 0
             x0 = x1 = x2 = x3 = 0.0
             while f < n_columns and n_found < 4:
-                x = np.float64(features.values[first + t, f])
+                x = features.values[first + t, f]
                 if x != 0.0:
                     f0, f1, f2, f3 = f1, f2, f3, f
-                    x0, x1, x2, x3 = x1, x2, x3, scale * x
+                    x0, x1, x2, x3 = x1, x2, x3, scale * np.float64(x)
                     n_found += 1
                 f += 1
             for k in range(out.shape[1]):
@@ -72,9 +72,9 @@ def _add_scores_dense(features, first, n_rows, scale, W, out):
 @implements(add_row, Dense)
 def _add_row_dense(features, row, label, scale, W):
     for f in range(features.values.shape[1]):
-        x = np.float64(features.values[row, f])
+        x = features.values[row, f]
         if x != 0.0:
-            W[f, label] += scale * x
+            W[f, label] += scale * np.float64(x)
 
 
 @implements(add_columns, Dense)
@@ -88,10 +88,10 @@ def _add_columns_dense(features, row, cells, at, n_cells, scale, weights, W):
         f0 = f1 = f2 = f3 = 0
         x0 = x1 = x2 = x3 = 0.0
         while f < n_columns and n_found < 4:
-            x = np.float64(features.values[row, f])
+            x = features.values[row, f]
             if x != 0.0:
                 f0, f1, f2, f3 = f1, f2, f3, f
-                x0, x1, x2, x3 = x1, x2, x3, scale * x
+                x0, x1, x2, x3 = x1, x2, x3, scale * np.float64(x)
                 n_found += 1
             f += 1
         for place in range(at, at + n_cells):

@@ -55,7 +55,8 @@ _HIERARCHY = OwnOptions(
         "alpha": Annotated[
             str | None,
             typer.Option(
-                help="Weights of nodes in the norm: maxmin, none, rho or flat; else maxmin.",
+                help="Weights of nodes in the norm: maxmin, none, rho, flat, or "
+                "shared, which are learnt; else maxmin.",
                 rich_help_panel=_PANEL,
             ),
         ],
@@ -67,7 +68,7 @@ _HIERARCHY = OwnOptions(
             str | None,
             typer.Option(
                 help="What has weights: nodes, edges (a block for each labelling of their ends), "
-                "or paths (partial paths besides, of trees); else nodes.",
+                "or paths (partial paths besides); else nodes.",
                 rich_help_panel=_PANEL,
             ),
         ],

@@ -43,10 +43,11 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         Joins the levels of a path, as "/" in "a/b/c".
     model : {"nodes", "edges", "paths"}
         What has weights. "nodes": each node. "edges": each edge, a block for every labelling of its
-        ends, in or out; "paths": partial paths of three nodes or more too, for trees. The last two
-        have space="closed", the costs "hamming" (which "auto" is), "zero_one", "edge" and "path",
-        and take no alpha. Trees are solved exactly. On a DAG the best set is found by message
-        passing and branch and bound, all else by a junction tree, refused where that is too large.
+        ends, in or out; "paths": partial paths of three nodes or more too; on a DAG a node with all
+        nodes above it, ten at most. The last two have space="closed", the costs "hamming" (which
+        "auto" is), "leaf_hamming", "zero_one", "edge" and "path", and take no alpha. Trees are
+        solved exactly. On a DAG the best set is found by message passing and branch and bound, all
+        else by a junction tree, refused where that is too large.
     alpha : {"maxmin", "none", "rho", "flat", "shared"} or array of shape (n_nodes,)
         The weights of the nodes in the norm. They sum to 1 along the path of every label with
         "maxmin", where the smallest is as large as can be, and "rho", where the sum of
@@ -62,7 +63,9 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
     cost : str or object
         Task loss. "auto" is "normalized_hierarchical" where an output is one path, the root of the
         sum of alpha over the nodes that are wrong, else "node_hamming", their number. Others are
-        "zero_one", "tree_distance", "leaf_hamming" and, for single labels, `CostMatrix`.
+        "zero_one", "tree_distance", "leaf_hamming" and, for single labels, `CostMatrix`; and
+        "edge", wrong nodes below a parent that is right (once for each such parent) and wrong
+        nodes without parents, which on trees is "path", wrong nodes with all above them right.
     missed_weight : float > 0
         Of sets of nodes: how many times a node that is missed counts beside one too many, in score
         and cost, so in the loss. Hinge losses that count all nodes alike put the cut where a node

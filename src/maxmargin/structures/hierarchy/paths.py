@@ -278,16 +278,25 @@ def _add_few(data, i, outputs, n_few, mass, scale, w):
 def _few_scores(data, i, outputs, n_few, w, scores):
     """Write the scores of the labels that outputs[i] lists: of the nodes on their paths alone."""
     W = w.reshape((data.n_columns + data.has_bias, data.n_nodes))
-    nodes = data.nodes.reshape((data.nodes.shape[0], 1))
-    one = np.empty(1)
+    longest = 1
     for a in range(n_few):
-        label = outputs[i, a]
+        longest = max(longest, data.node_at[outputs[i, a] + 1] - data.node_at[outputs[i, a]])
+    own = np.empty(longest)
+    for a in range(n_few):
+        first, end = data.node_at[outputs[i, a]], data.node_at[outputs[i, a] + 1]
         total = 0.0
-        for place in range(data.node_at[label], data.node_at[label + 1]):
-            if data.alpha[data.nodes[place]] == 0.0:
-                continue  # no weights
-            score_few(data.features, i, nodes, place, 1, W, one)
-            total += one[0]
-            if data.has_bias:
-                total += W[data.n_columns, data.nodes[place]]
+        while first < end:
+            # Score a stretch of nodes at once; nodes with alpha = 0 have no weights.
+            last = first
+            while last < end and data.alpha[data.nodes[last]] != 0.0:
+                last += 1
+            count = last - first
+            if count > 0:
+                stretch = data.nodes[first:last].reshape((1, count))
+                score_few(data.features, i, stretch, 0, count, W, own)
+            for place in range(count):
+                total += own[place]
+                if data.has_bias:
+                    total += W[data.n_columns, data.nodes[first + place]]
+            first = last + 1
         scores[a] = total
