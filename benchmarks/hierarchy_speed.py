@@ -31,6 +31,8 @@ from maxmargin.inference.programs.hierarchy import PathsProgram
 SETS = ("imclef07a", "imclef07d", "ng20")
 #: Passes of the comparison of forms of X.
 PASSES = 4
+#: How often each form is trained, by turns.
+TURNS = 7
 #: Genes whose best sets are asked for, by minimum cuts and by programmes.
 N_CUTS, N_PROGRAMMES = 400, 8
 
@@ -81,23 +83,28 @@ def forms(case: Case) -> Iterator[Line]:
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.25, X, 0.0)  # as sparse as texts are
     known = {"float64": X, "float32": X.astype(np.float32), "CSR": sp.csr_matrix(X)}
     known["CSR, float32"] = known["CSR"].astype(np.float32)
-    seconds = {}
-    for form, rows in known.items():
-        few = {"C": 0.1, "tol": 0.0, "max_iter": PASSES}
-        cpu_seconds(lambda: model_of(case, **few).fit(rows[:500], y[:500]))  # noqa: B023
-        seconds[form], _ = median_seconds(lambda: model_of(case, **few).fit(rows, y))  # noqa: B023
+    few = {"C": 0.1, "tol": 0.0, "max_iter": PASSES}
+    for rows in known.values():
+        model_of(case, **few).fit(rows[:500], y[:500])  # compiles
+    taken: dict[str, list[float]] = {form: [] for form in known}
+    for _ in range(TURNS):  # by turns: what else the machine does then falls on all alike
+        for form, rows in known.items():
+            once, _ = cpu_seconds(lambda: model_of(case, **few).fit(rows, y))  # noqa: B023
+            taken[form].append(once)
+    seconds = {form: float(np.median(each)) for form, each in taken.items()}
     nonzeros = PASSES * np.count_nonzero(X)
     for form, base in (("float32", "float64"), ("CSR", "float64"), ("CSR, float32", "CSR")):
         ours, peer = (1e9 * seconds[one] / nonzeros for one in (form, base))
+        ratio = float(np.median(np.array(taken[form]) / np.array(taken[base])))
         yield Line(
             f"imclef07a with a quarter of its features, {form} beside {base}, per non-zero",
             ours,
             peer,
             unit="ns",
-            checks=[Check("ratio", ours / peer, "<=", 1.05)],
-            note=f"{PASSES} passes, certificates included; {seconds[form]:.2f} and "
-            f"{seconds[base]:.2f} CPU s",
-            facts={"seconds": seconds},
+            checks=[Check("ratio, median of turns", ratio, "<=", 1.05)],
+            note=f"{PASSES} passes, certificates included; medians of {TURNS} turns "
+            f"{seconds[form]:.2f} and {seconds[base]:.2f} CPU s",
+            facts={"seconds": taken},
         )
 
 

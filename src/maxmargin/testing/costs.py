@@ -34,7 +34,7 @@ SHAPES: dict[type, Callable[[int, int], dict[str, tuple[int, ...]]]] = {
     WholeCost: lambda n, k: {"price": (n,)},
     SwitchCost: lambda n, k: {"price": (k, 2), "scale": (n,)},
     F1Cost: lambda n, k: {"price": (n,)},
-    SetEdgeCost: lambda n, k: {"scale": (n,), "root": (k,), "parent_at": (k + 1,)},
+    SetEdgeCost: lambda n, k: {"scale": (n,), "root": (k,)},
 }
 
 
