@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.contract import generic_with_default, implements
-from maxmargin.costs.tables import PartCost, SwitchCost, WholeCost
+from maxmargin.costs.tables import PartCost, SetEdgeCost, SwitchCost, WholeCost
 
 #: The smallest step, as a share of the smallest price: of the prices 2 and 3 the step is 1.
 FINEST = 12
@@ -61,6 +61,11 @@ def _step_of_switches(cost):
     if len(cost.shift):
         return None  # searches count steps from a truth of cost 0, but here its cost is `base`
     return _common_step(cost.price, cost.scale)
+
+
+@implements(step_of, SetEdgeCost)
+def _step_of_edges(cost):
+    return _common_step(np.concatenate([cost.root, cost.edge]), cost.scale)
 
 
 @implements(step_of, WholeCost)
