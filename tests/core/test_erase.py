@@ -117,15 +117,16 @@ def test_only_what_reads_features_is_compiled_for_each_type_of_features():
     }
 
 
-def test_potentials_of_differences_are_an_entry_only_where_they_are_written_out():
+def test_functions_of_differences_are_entries_only_where_they_are_written_out():
     def names(structure):
         view = tiny_problem(structure).view
         return {entry.function.__name__ for entry, _ in entries_of(view.data, view.cost)}
 
-    both = {"difference_potentials", "clear_difference"}
-    assert names("chain") & both == {"difference_potentials"}
-    assert names("graph_forest") & both == {"clear_difference"}
-    assert not names("ranking") & both
+    some = {"difference_potentials", "clear_difference", "add_differences"}
+    assert names("chain") & some == {"difference_potentials"}
+    assert names("graph_forest") & some == {"clear_difference"}
+    assert names("graph") & some == {"clear_difference", "add_differences"}
+    assert not names("ranking") & some
 
 
 class Seen(NamedTuple):

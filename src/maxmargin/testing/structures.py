@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin.core.contract import (
     add_difference,
+    add_differences,
     capabilities,
     difference_potentials,
     has,
@@ -221,6 +222,7 @@ def _list_case(data: Any, cost: Any, i: int, source: OutputSource | None) -> _Ca
             f"The cost of {case.name(k)} must be finite and >= 0, got {costs[k]}.",
         )
     _check_scaled_difference(case)
+    _check_sums_of_differences(case)
     return case
 
 
@@ -235,6 +237,26 @@ def _check_scaled_difference(case: _Case) -> None:
             f"add_difference with scale -2.5 must add -2.5 times what it adds with scale 1; it "
             f"does not for {case.name(k)}.",
         )
+
+
+def _check_sums_of_differences(case: _Case) -> None:
+    """Check `add_differences` of three neighbours in the list, the first of them given twice."""
+    slack = TOLERANCE * (1.0 + np.abs(case.differences).max(initial=0.0))
+    size = case.outputs.shape[1]
+    scales = np.array([1.0, -0.75, -0.25, 0.5])
+    for k in range(len(case.outputs)):
+        chosen = np.arange(k, k + 4) % len(case.outputs)
+        chosen[3] = k
+        cells, places = case.outputs[chosen].reshape(-1), np.arange(4) * size
+        for n_outputs in range(5):
+            w = np.ones(case.differences.shape[1])
+            add_differences(case.data, case.i, cells, places, scales, n_outputs, w)
+            expected = 1.0 + scales[:n_outputs] @ case.differences[chosen[:n_outputs]]
+            require(
+                np.allclose(w, expected, rtol=0.0, atol=slack),
+                f"add_differences of {n_outputs} outputs, from {case.name(k)} on, must add what "
+                "add_difference adds for each of them.",
+            )
 
 
 def _check_errors(case: _Case, w: np.ndarray) -> None:

@@ -104,6 +104,7 @@ from maxmargin.core.contract.search import (
 )
 from maxmargin.core.contract.structure import (
     add_difference,
+    add_differences,
     add_part_difference,
     add_parts,
     are_outputs,
@@ -167,6 +168,7 @@ __all__ = [
     "add_columns",
     "add_combination",
     "add_difference",
+    "add_differences",
     "add_few",
     "add_listed",
     "add_outer",

@@ -159,6 +159,18 @@ def add_difference(data, i, outputs, at, scale, w):
 
 
 @generic_with_default
+def add_differences(data, i, outputs, places, scales, n_outputs, w):
+    """Do as `add_difference` for n_outputs outputs: w += sum_k scales[k] * Psi_i(y_k).
+
+    Output k begins at places[k]. Outputs of one example have much in common, and what a solver
+    gives to one output it mostly takes from another: a structure may add up first what each part
+    gets. The default adds one output after the other.
+    """
+    for k in range(n_outputs):
+        add_difference(data, i, outputs, places[k], scales[k], w)
+
+
+@generic_with_default
 def clear_difference(data, i, outputs, at, w):
     """Set w to 0 wherever `add_difference` of y changes it. The default sets all of w to 0."""
     w[:] = 0.0

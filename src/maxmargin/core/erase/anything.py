@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from maxmargin.core.contract import (
     add_difference,
+    add_differences,
     add_few,
     add_listed,
     add_parts,
@@ -89,6 +90,8 @@ class AnySearch(NamedTuple):
 _potentials_entry = ENTRIES[potentials].call
 _margin_error_entry = ENTRIES[margin_error].call
 _add_difference_entry = ENTRIES[add_difference].call
+_add_differences_entry = ENTRIES[add_differences].call
+_ADD_DIFFERENCES = ENTRIES[add_differences].place
 _difference_potentials_entry = ENTRIES[difference_potentials].call
 _DIFFERENCE_POTENTIALS = ENTRIES[difference_potentials].place
 _difference_square_entry = ENTRIES[difference_square].call
@@ -145,6 +148,17 @@ def _margin_error(data, i, theta, outputs, at):
 @implements(add_difference, AnyData)
 def _add_difference(data, i, outputs, at, scale, w):
     _add_difference_entry(data.table, data.cell, (data.address, i, outputs, at, scale, w))
+
+
+@implements(add_differences, AnyData)
+def _add_differences(data, i, outputs, places, scales, n_outputs, w):
+    if word_at(data.table, _ADD_DIFFERENCES) == 0:  # the default
+        for k in range(n_outputs):
+            add_difference(data, i, outputs, places[k], scales[k], w)
+        return
+    _add_differences_entry(
+        data.table, data.cell, (data.address, i, outputs, places, scales, n_outputs, w)
+    )
 
 
 @implements(clear_difference, AnyData)

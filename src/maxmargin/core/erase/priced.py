@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin.core.contract import (
     add_difference,
+    add_differences,
     add_few,
     add_listed,
     add_parts,
@@ -69,6 +70,7 @@ __all__ = ["Priced", "entries_of", "why_not_erased"]
 _INSTEAD: dict[Callable, tuple[Callable, ...]] = {
     maximize_bounded: (maximize, margin_error, shift, output_cost),
     profile_up_to: (profile,),
+    add_differences: (add_difference,),
     difference_potentials: (add_difference, potentials, clear_difference),
     difference_square: (difference_potentials, margin_error),
     potentials_of: (potentials,),
@@ -88,6 +90,7 @@ _SEEING = frozenset(
     {
         potentials,
         add_difference,
+        add_differences,
         difference_potentials,
         difference_square,
         potentials_of,

@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
-    add_difference,
+    add_differences,
     find,
     margin_error,
     potentials,
@@ -39,12 +39,15 @@ class Bench(NamedTuple):
     value: Any
     change: Any
     h: Any
+    scales: Any  # of the planes that change, times what their Psi is added to w
+    places: Any  # (planes,) int64: where the outputs of these planes begin
 
 
 def bench_for(blocks: Blocks) -> Bench:
     """Return a bench that is large enough for the planes of any one block."""
     largest = int(capacity(blocks).max())
-    return Bench(*(np.zeros(largest) for _ in Bench._fields))
+    floats = (np.zeros(largest) for _ in Bench._fields[:-1])
+    return Bench(*floats, np.zeros(largest, dtype=np.int64))
 
 
 @jitable
@@ -125,12 +128,17 @@ def visit_blocks(
                 gram, count, factor, corner, n_steps, alpha, slopes, bench.value, bench.change
             )
 
+        n_changed = 0
         for p in range(count):
             row = start + p
             if bench.change[p] != 0.0:
-                scale = factor * bench.change[p] * slopes[p]
-                at = blocks.spans[row, AT]
-                add_difference(problem.data, i, blocks.outputs, at, scale, w)
+                bench.scales[n_changed] = factor * bench.change[p] * slopes[p]
+                bench.places[n_changed] = blocks.spans[row, AT]
+                n_changed += 1
                 blocks.planes[row, ALPHA] = alpha[p]
             blocks.planes[row, IDLE] = 0.0 if alpha[p] > 0.0 else blocks.planes[row, IDLE] + 1.0
+        if n_changed > 0:
+            add_differences(
+                problem.data, i, blocks.outputs, bench.places, bench.scales, n_changed, w
+            )
     return total

@@ -7,6 +7,7 @@ from __future__ import annotations
 from maxmargin.core.compile import jitable
 from maxmargin.core.contract import (
     add_difference,
+    add_differences,
     add_parts,
     add_row,
     clear_difference,
@@ -15,7 +16,7 @@ from maxmargin.core.contract import (
     margin_error,
     parts,
 )
-from maxmargin.structures.graph.data import AnyGraphs, IntegralGraphs
+from maxmargin.structures.graph.data import AnyGraphs, GeneralGraphs, IntegralGraphs
 from maxmargin.structures.graph.potentials import edge_weights, hyper_weights, node_weights
 
 
@@ -175,6 +176,60 @@ def _add_difference(data, i, outputs, at, scale, w):
         if found != true:
             add_cell(graphs, i, f, true, scale, w)
             add_cell(graphs, i, f, found, -scale, w)
+
+
+#: A sum of masses below this share of their sizes is the rounding of masses that cancel.
+_CANCELLED = 1e-15
+
+
+@implements(add_differences, GeneralGraphs)
+def _add_differences(data, i, outputs, places, scales, n_outputs, w):
+    """Add up what each label and each cell gets, and add its features once.
+
+    A step moves mass between labellings that are mostly alike: what they share cancels.
+    """
+    graphs = data.graphs
+    shapes = graphs.shapes
+    first = shapes.node_at[i]
+    least = 0.0
+    for k in range(n_outputs):
+        least += _CANCELLED * abs(scales[k])
+    for v in range(shapes.node_at[i + 1] - first):
+        truth, total = graphs.labels[first + v], 0.0
+        for k in range(n_outputs):
+            label = outputs[places[k] + v]
+            if label == truth:
+                continue
+            total += scales[k]
+            mass = 0.0
+            for other in range(n_outputs):
+                if outputs[places[other] + v] == label:
+                    if other < k:  # this label has been dealt with
+                        mass = 0.0
+                        break
+                    mass += scales[other]
+            if abs(mass) > least:
+                add_node(graphs, first + v, label, -mass, w)
+        if abs(total) > least:
+            add_node(graphs, first + v, truth, total, w)
+    for f in range(shapes.factor_at[i + 1] - shapes.factor_at[i]):
+        true, total = cell_of(graphs, i, f, graphs.labels, first), 0.0
+        for k in range(n_outputs):
+            cell = cell_of(graphs, i, f, outputs, places[k])
+            if cell == true:
+                continue
+            total += scales[k]
+            mass = 0.0
+            for other in range(n_outputs):
+                if cell_of(graphs, i, f, outputs, places[other]) == cell:
+                    if other < k:
+                        mass = 0.0
+                        break
+                    mass += scales[other]
+            if abs(mass) > least:
+                add_cell(graphs, i, f, cell, -mass, w)
+        if abs(total) > least:
+            add_cell(graphs, i, f, true, total, w)
 
 
 @implements(clear_difference, IntegralGraphs)
