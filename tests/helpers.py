@@ -15,6 +15,7 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.contract import kernel_use
 from maxmargin.core.problem import Problem
 from maxmargin.costs import Hamming
 from maxmargin.search.direct import Direct
@@ -23,9 +24,14 @@ from maxmargin.structures import STRUCTURES
 from maxmargin.structures.chain.data import chain_data, chain_layout
 from maxmargin.structures.classes.data import multiclass_data
 from maxmargin.surrogates import MarginRescaling
-from maxmargin.testing.tiny import FORMS, fitting_costs, tiny_problem
+from maxmargin.testing.tiny import FORMS, fitting_costs, tiny_data, tiny_problem
 
 DIRECT = Direct(1.0, 1.0)
+
+
+def knows_kernels(structure):
+    """Tell whether a kernel can know the features of a structure."""
+    return kernel_use(tiny_data(structure, "gram").data) is not None
 
 
 def registered_cases():
@@ -36,8 +42,9 @@ def registered_cases():
     for structure in STRUCTURES:
         if structure != "user":
             costs = fitting_costs(structure)
-            # Rows of a kernel are made ready by a problem: test_kernels.py of estimators.
-            kinds = [features for features in FORMS if features != "gram"]
+            kinds = [
+                features for features in FORMS if features != "gram" or knows_kernels(structure)
+            ]
             yield from ((structure, features, costs[0]) for features in kinds)
             yield from ((structure, "dense", cost) for cost in costs[1:])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,10 +12,25 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
 
 import maxmargin
-from maxmargin import GraphSVM, Hierarchy, HierarchySVM, MulticlassSVM, MultilabelSVM, TreeSVM
+from maxmargin import (
+    GraphSVM,
+    Hierarchy,
+    HierarchySVM,
+    MulticlassSVM,
+    MultilabelSVM,
+    StructuredSVM,
+    TreeSVM,
+)
+from maxmargin.estimators.structured import STORED, register_structure
 from maxmargin.features.kernels import Poly, Rbf
 from maxmargin.features.strings import SubsequenceKernel
 from maxmargin.regularizers import Diagonal
+from maxmargin.structures import chain_data, chain_layout
+from maxmargin.testing import check_structure, tiny_problem
+from maxmargin.testing.tiny import Agreement
+from maxmargin.training.automatic import settle
+from maxmargin.training.settings import check_settings
+from maxmargin.training.task import Task
 
 TOL = 1e-7
 
@@ -247,3 +264,180 @@ def test_paths_and_warm_starts(plain_python):
     with pytest.warns(UserWarning, match="starting anew"):
         warm.fit(X[::-1], y[::-1])
     assert warm.result_.status == "converged"
+
+
+# -- structures of one's own ---------------------------------------------------------------------
+
+
+class Tags:
+    """A tag for every row: rows in plain Python, with or without a kernel."""
+
+    n_columns = 3
+
+    def rows(self, x):
+        return np.asarray(x)
+
+    def parts(self, y):
+        return list(enumerate(y))
+
+    def outputs(self, x):
+        return list(itertools.product(range(3), repeat=len(x)))
+
+    def cost(self, y, y_true):
+        return float(sum(a != b for a, b in zip(y, y_true, strict=True)))
+
+    def maximize(self, x, scores, y_true, score_scale, cost_scale):
+        assert not scores.flags.writeable and scores.shape == (len(x), 3)
+        values = score_scale * scores
+        if y_true is not None:
+            values = values + cost_scale * (np.arange(3) != np.array(y_true)[:, None])
+        return tuple(np.argmax(values, axis=1).tolist())
+
+    def parameters(self):
+        return {}
+
+
+class Chains:
+    """Chains of the registry, whose positions are the rows."""
+
+    classes = (0, 1, 2)
+
+    def rows(self, X):
+        return np.concatenate(X)
+
+    def data(self, X, Y, rows):
+        offsets = np.concatenate([[0], np.cumsum([len(x) for x in X])])
+        labels = np.zeros(offsets[-1], int) if Y is None else np.concatenate(Y)
+        return chain_data(rows, offsets, labels, chain_layout(rows.shape[1], 3))
+
+    def decode(self, data, i, cells):
+        return tuple(cells.tolist())
+
+    def parameters(self):
+        return {}
+
+
+def tagged(n=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(k, 2)).round(2) for k in rng.integers(1, 4, size=n)]
+    return X, [tuple((np.digitize(x[:, 0] + 0.3 * x[:, 1], [-0.5, 0.5])).tolist()) for x in X]
+
+
+OWN = {"python": (Tags(), None), "registry": (Chains(), "hamming")}
+
+
+@pytest.mark.parametrize("solver", ["bcfw", "sdca"])
+@pytest.mark.parametrize("kind", OWN)
+def test_own_structures_take_a_linear_kernel_as_the_model_without(kind, solver, plain_python):
+    structure, cost = OWN[kind]
+    X, Y = tagged()
+    shared = {"cost": cost, "solver": solver, "tol": TOL, "max_iter": 600, "random_state": 0}
+    plain = StructuredSVM(structure, C=0.3, **shared).fit(X, Y)
+    kernel = StructuredSVM(structure, C=0.3, kernel="linear", **shared).fit(X, Y)
+    a, b = plain.result_, kernel.result_
+    assert a.status == b.status == "converged"
+    assert abs(a.primal - b.primal) <= max(a.gap, b.gap) <= 1e-6
+    assert a.dual <= b.primal and b.dual <= a.primal
+    # The weights of features are the rows times their coefficients: the first block of w.
+    rows = np.concatenate(X)[kernel.support_]
+    found = rows.T @ kernel.coef_[: 3 * len(rows)].reshape(-1, 3)
+    expected = plain.coef_[:6].reshape(2, 3)
+    assert np.linalg.norm(found - expected) <= 2.0 * np.sqrt(2 * 0.3 * 6 * (a.gap + b.gap))
+    assert kernel.coef_.size == plain.coef_.size + 3 * (len(rows) - 2)
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_own_structures_with_kernels_predict_and_come_back_from_files(kind, plain_python, tmp_path):
+    structure, cost = OWN[kind]
+    X, Y = tagged(9)
+    new = tagged(4, seed=5)[0]
+    models = [
+        StructuredSVM(structure, cost=cost, kernel=each, C=10, tol=1e-2, random_state=0).fit(X, Y)
+        for each in (Rbf(0.5), lambda A, B: rbf_kernel(A, B, gamma=0.5))
+    ]
+    assert all(each.result_.status == "converged" for each in models)
+    assert models[0].predict(new) == models[1].predict(new)
+    assert models[0].score(X, Y, sample_weight=np.arange(1, 10)) > 0.8
+    register_structure(type(structure))
+    try:
+        models[0].save(tmp_path / "own.mm")
+        again = maxmargin.load(tmp_path / "own.mm")
+    finally:
+        STORED.pop(type(structure).__name__)
+    assert again.predict(new) == models[0].predict(new)
+    assert again.kernel_.rows.shape == (len(again.support_), 2)
+
+
+def test_rows_of_anything_and_sparse_rows(plain_python):
+    class Words(Tags):
+        n_columns = 2
+
+        def rows(self, x):
+            return x.split()
+
+        def maximize(self, x, scores, y_true, score_scale, cost_scale):
+            values = score_scale * scores
+            if y_true is not None:
+                values = values + cost_scale * (np.arange(2) != np.array(y_true)[:, None])
+            return tuple(np.argmax(values, axis=1).tolist())
+
+    X, Y = ["aab abb", "xyy aaa xxy"], [(0, 0), (1, 0, 1)]
+    model = StructuredSVM(Words(), kernel=SubsequenceKernel(p=2), random_state=0).fit(X, Y)
+    assert model.predict(["yyx bab"]) == [(1, 0)]
+
+    class Sparse(Tags):
+        def rows(self, x):
+            return sp.csr_matrix(x)
+
+    X, Y = tagged()
+    dense, sparse = (
+        StructuredSVM(each, tol=1e-6, max_iter=400, random_state=0).fit(X, Y)
+        for each in (Tags(), Sparse())
+    )
+    assert np.allclose(dense.coef_, sparse.coef_, atol=1e-12)
+    check_structure(Tags(), X[:2], Y[:2], compile=False)
+
+
+def test_own_structures_that_take_no_kernel_are_refused_by_name(plain_python):
+    X, Y = tagged()
+
+    class Rowless(Chains):
+        rows = None
+
+    class Partless:
+        n_columns, rows, maximize, cost = 3, Tags.rows, Tags.maximize, Tags.cost
+
+    class Wrong(Tags):
+        def parts(self, y):
+            return [(len(y), 0)]
+
+    class Twice(Tags):
+        def parts(self, y):
+            return [(0, 0), (0, 0)]
+
+    for structure, options, error, message in [
+        (
+            Rowless(),
+            {"kernel": "rbf"},
+            ValueError,
+            "kernel='rbf' compares rows, but Rowless has no",
+        ),
+        (Agreement(3, 2), {"kernel": "rbf"}, ValueError, "but Agreement has no method rows"),
+        (Partless(), {}, TypeError, "but Partless has no parts"),
+        (Tags(), {"kernel": "tanh"}, ValueError, "kernel='tanh' is not known"),
+        (Tags(), {"kernel": "rbf", "cache_size": 0}, ValueError, "cache_size"),
+        (Tags(), {"kernel": "rbf", "solver": "sgd"}, ValueError, "Solvers that fit: bcfw, sdca"),
+        (Tags(), {"surrogate": "slack", "search": "angular"}, ValueError, "Tags"),
+        (Tags(), {"regularizer": Diagonal(np.ones(6))}, ValueError, "but Tags has rows"),
+        (Wrong(), {}, ValueError, r"pairs of a row, 0 to \d, and a column, 0 to 2"),
+        (Twice(), {}, ValueError, "must name no part twice"),
+    ]:
+        with pytest.raises(error, match=message):
+            StructuredSVM(structure, **options).fit(X, Y)
+    view = tiny_problem("ranking").view
+    ranked = Task(view.data, view.cost, 4, np.ones(4))
+    learner = StructuredSVM(Tags(), kernel="linear", solver="bcfw")
+    with pytest.raises(ValueError, match="kernel='linear' does not go with RankingData"):
+        settle(learner, check_settings(learner), ranked)
+    with pytest.raises(ValueError, match=r"nan"):
+        StructuredSVM(Tags(), kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, Y)

@@ -94,6 +94,26 @@ def test_the_optimum_is_computed_once(tmp_path, monkeypatch):
     assert len(asked) == 1  # the race itself knows it
 
 
+def test_runs_that_are_late_end(monkeypatch):
+    goals = {}
+
+    def alone(make, name, solver, limits):
+        goals[name] = limits.by
+        return course(name, (2.0, 0.0), (1.1, 1.0)) if name == "a" else course(name, (1.5, 1.0))
+
+    monkeypatch.setattr(racing, "in_own_process", alone)
+    racing.race(make, {"a": "sdca", "b": "bcfw"}, SHORT, far=5.0)
+    assert goals == {"a": (), "b": ((0.1, 5.0),)}  # a was at 10% after a second
+    racing.race(make, {"c": "sdca", "d": "bcfw"}, SHORT)
+    assert goals["d"] == ()
+    late = Limits(0.0, 40, 20.0, by=((0.5, 1e9), (1e-9, 0.0)))
+    found = run_solver(make(), "bcfw", "bcfw", late, Limits(0.0, 1, 1.0))
+    assert found.status == "interrupted" and len({point.pass_ for point in found.points}) < 40
+    # Without a dual nobody is late.
+    found = run_solver(make(), "sgd", "sgd", late, Limits(0.0, 1, 1.0))
+    assert found.points[-1].pass_ == 40
+
+
 def test_a_process_of_its_own(tmp_path):
     found = racing.in_own_process(partial(make), "bcfw", "bcfw", Limits(0.1, 5, 5.0))
     assert found.points and not found.error

@@ -19,7 +19,6 @@ import numpy as np
 from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
     Identity,
-    KernelNorm,
     capabilities,
     connect,
     find,
@@ -27,10 +26,10 @@ from maxmargin.core.contract import (
     kernel_use,
     make_ready,
     memory,
-    metric,
     most_ready,
     n_weights,
     name_of,
+    norm_of,
     oracle_memory,
     output_sizes,
     potentials,
@@ -183,9 +182,7 @@ class Problem:
         self.n_jobs = int(n_jobs)
         #: Where features are known by a kernel: None if they are not.
         self.kernel = kernel_use(data)
-        own: Any = metric(data)
-        if self.kernel is not None:
-            own = KernelNorm(own, self.kernel)
+        own: Any = norm_of(data)
         if regularizer is not None and not isinstance(own, (Identity, type(regularizer))):
             raise ValueError(
                 f"The updates of {name_of(data)} belong to the norm {type(own).__name__}, so "

@@ -13,13 +13,22 @@ from maxmargin.core.contract import n_weights, output_sizes, true_parts
 from maxmargin.costs import tabulate
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
+from maxmargin.features.gram import GramRows
 from maxmargin.inputs.checks import check_weights
+from maxmargin.inputs.kernels import FittedKernel, check_kernel, support
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.persistence import register
 from maxmargin.solvers import Result
 from maxmargin.structures import OwnCost, UserData
 from maxmargin.structures.user.compiled import check_cost_fits, check_data, check_labels
+from maxmargin.structures.user.scored import (
+    ScoredData,
+    check_scored,
+    checked_rows,
+    is_scored,
+    rows_of,
+)
 from maxmargin.training.settings import resolve_cost
 from maxmargin.training.storage import named_object
 from maxmargin.training.task import Task
@@ -72,6 +81,15 @@ class StructuredSVM(BaseSVM):
         `maxmargin.structures.CompiledStructure`. With
         ``is_exact = False`` it says that its `maximize` may miss the best output: `result_` then
         has no gap, its `primal` is a lower estimate, and "converged" is by that estimate.
+        A structure whose scores are those of rows of its inputs has a method ``rows``, see
+        `maxmargin.structures.ScoredStructure`, and takes kernels.
+    kernel : None, str, kernel or callable
+        For a structure with ``rows``: None learns weights of their features; "linear", "rbf",
+        "poly", "precomputed", "subsequence", an object of `maxmargin.features.kernels` or a
+        callable (X, Y) -> products compares rows in their place, and weights are coefficients of
+        training rows.
+    cache_size : float
+        MB that columns of the Gram matrix of the training rows may take.
     cost : None, str or object
         None is the structure's own cost, the only choice for a structure in plain Python.
 
@@ -79,6 +97,8 @@ class StructuredSVM(BaseSVM):
     ----------
     coef_ : ndarray of shape (n_features,)
         The weights.
+    support_ : ndarray
+        With a kernel: the training rows that have coefficients.
     result_ : Result
         Weights, primal, dual, gap, status, history.
 
@@ -108,14 +128,24 @@ class StructuredSVM(BaseSVM):
 
     coef_: np.ndarray
     n_weights_: int
+    kernel_: FittedKernel | None = None
     #: `partial_fit` need not be told of classes: the structure knows its outputs.
     classes = ()
 
     defaults: ClassVar[Common] = {"cost": None}
 
-    def __init__(self, structure: Any = None, **common: Unpack[Common]) -> None:
+    def __init__(
+        self,
+        structure: Any = None,
+        *,
+        kernel: Any = None,
+        cache_size: float = 1000.0,
+        **common: Unpack[Common],
+    ) -> None:
         super().__init__(**common)
         self.structure = structure
+        self.kernel = kernel
+        self.cache_size = cache_size
 
     # -- hooks -----------------------------------------------------------------------------------
 
@@ -135,7 +165,7 @@ class StructuredSVM(BaseSVM):
         if _length("y", y) != n:
             raise ValueError(f"X has {n} samples but y has {len(y)}.")
         weight = check_weights(request.sample_weight, n)
-        data = self._data(X, y)
+        data = self._data(X, y, reset)
         if reset:
             self.n_weights_ = int(n_weights(data))
         self._check_size(data)
@@ -143,7 +173,7 @@ class StructuredSVM(BaseSVM):
 
     def _encode_inputs(self, request: Request) -> Any:
         _length("X", request.X)
-        data = self._data(request.X, None)
+        data = self._data(request.X, None, reset=False)
         self._check_size(data)
         return data
 
@@ -167,6 +197,20 @@ class StructuredSVM(BaseSVM):
         self.coef_ = w
         self.n_weights_ = len(w)
 
+    def _kept(self, result: Any, problem: Any) -> Any:
+        if self.kernel_ is None:
+            return result
+        is_used, w = support(result.w, problem.kernel)
+        self.kernel_ = self.kernel_.kept(is_used)
+        return replace(result, w=w)
+
+    @property
+    def support_(self) -> np.ndarray:
+        """The training rows that have a coefficient, by their places."""
+        if self.kernel_ is None:
+            raise AttributeError("support_ is there after a fit with a kernel.")
+        return self.kernel_.support
+
     def _adopt(self, result: Result) -> Self:
         if getattr(self.structure, "is_exact", True):
             return super()._adopt(result)
@@ -180,15 +224,30 @@ class StructuredSVM(BaseSVM):
     def _n_weighed(self) -> int:
         return self.n_weights_
 
+    def _fitted_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        meta, arrays = super()._fitted_state()
+        if self.kernel_ is None:
+            return meta, arrays
+        own, rows = self.kernel_.to_state()
+        n_columns = self.kernel_.rows.shape[1] if "kernel.rows" in rows else 0
+        return {**meta, "kernel": own, "n_row_columns": n_columns}, {**arrays, **rows}
+
     def _restore_fitted(self, fields: Fields, arrays: Arrays) -> None:
-        pass  # the structure reads X itself, and the length of w is n_features
+        # The structure reads X itself; what a kernel compares is kept here.
+        self.kernel_ = None
+        if self.kernel is not None:
+            n_columns = fields.count("n_row_columns")
+            self.kernel_ = FittedKernel.from_state(fields.fields("kernel"), arrays, n_columns)
 
     def _n_weights(self) -> int | None:
+        if is_scored(self.structure):
+            return None if self.kernel_ is None else len(self.kernel_) * self.structure.n_columns
         size = None if self._is_compiled() else getattr(self.structure, "n_features", None)
         return None if size is None else int(size)
 
     def _layout(self) -> Any:
-        return [type(self.structure).__qualname__, self.n_weights_]
+        kernel = None if self.kernel_ is None else self.kernel_.mark()
+        return [type(self.structure).__qualname__, self.n_weights_, kernel]
 
     def _param_to_state(self, name: str, value: Any) -> Any:
         if name != "structure" or value is None:
@@ -227,19 +286,45 @@ class StructuredSVM(BaseSVM):
 
     def _check_parameters(self) -> None:
         """Refuse what does not go together, before any work."""
-        self._structure()
+        structure = self._structure()
+        check_kernel(self.kernel, self.cache_size)
+        if is_scored(structure):
+            check_scored(structure)
+        if self.kernel is not None and not callable(getattr(structure, "rows", None)):
+            raise ValueError(
+                f"kernel={self.kernel!r} compares rows, but {type(structure).__name__} has no "
+                "method rows that says those of its inputs: give it one and parts, see "
+                "maxmargin.structures.ScoredStructure, or take kernel=None."
+            )
         if self.cost is not None and not self._is_compiled():
             raise ValueError(
                 "cost must be None for a structure in plain Python, which has its own method cost; "
                 f"got {self.cost!r}."
             )
 
-    def _data(self, X: Any, y: Any) -> Any:
+    def _data(self, X: Any, y: Any, reset: bool) -> Any:
+        if reset:
+            self.kernel_ = None
+        if is_scored(self.structure):
+            rows, row_at = rows_of(self.structure, X)
+            return ScoredData(self.structure, X, y, self._rows(rows, reset), row_at)
         if not self._is_compiled():
             return UserData(self.structure, X, y)
-        data = self.structure.data(X, y)
+        if callable(getattr(self.structure, "rows", None)):
+            data = self.structure.data(X, y, self._rows(self.structure.rows(X), reset))
+        else:
+            data = self.structure.data(X, y)
         check_data(data, len(X))
         return data
+
+    def _rows(self, rows: Any, reset: bool) -> np.ndarray | GramRows:
+        """Return rows of features as a matrix, or their products with the training rows."""
+        if self.kernel is None:
+            return checked_rows(rows)
+        if not reset and self.kernel_ is not None:
+            return self.kernel_.features(rows, checked_rows)
+        self.kernel_ = FittedKernel.learn(self.kernel, rows, checked_rows)
+        return self.kernel_.train(float(self.cache_size))
 
     def _cost_of(self, data: Any) -> Any:
         """Return the cost as the oracle reads it, for these examples."""

@@ -73,6 +73,7 @@ from maxmargin.structures.ranking.data import RankingData, ranking_data
 from maxmargin.structures.user.compiled import CompiledStructure
 from maxmargin.structures.user.data import UserData
 from maxmargin.structures.user.oracles import OwnCost
+from maxmargin.structures.user.scored import ScoredData, ScoredStructure
 from maxmargin.structures.user.structure import Structure
 
 #: Structures by name, as the generic functions know them. A new one is a file of its own, a line
@@ -125,6 +126,8 @@ __all__ = [
     "RelaxedLabels",
     "RelaxedPathSets",
     "RelaxedProgramLabels",
+    "ScoredData",
+    "ScoredStructure",
     "StackedGraphs",
     "Structure",
     "TreeLabels",

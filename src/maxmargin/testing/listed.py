@@ -15,10 +15,10 @@ from maxmargin.core.contract import (
     list_values,
     listed_gram,
     listed_norms,
-    metric,
     n_listed,
     n_weights,
     potentials,
+    times_metric,
     truths,
     workspace,
 )
@@ -26,20 +26,13 @@ from maxmargin.solvers.listed.sdca_gram import product_of
 from maxmargin.testing._require import require
 
 
-def check_listed(
-    data: Any,
-    cost: Any,
-    i: int,
-    outputs: np.ndarray,
-    differences: np.ndarray,
-    costs: np.ndarray,
-    weights: list[np.ndarray],
-    tolerance: float,
-) -> None:
+def check_listed(case: Any, weights: list[np.ndarray], tolerance: float) -> None:
     """Check the functions on lists of outputs against those on single ones.
 
-    ``outputs`` are all those of example i, ``differences`` and ``costs`` their Psi_i and g.
+    ``case`` has all outputs of an example with their Psi_i, see `maxmargin.testing.structures`.
     """
+    data, cost, i, outputs = case.data, case.cost, case.i, case.outputs
+    differences, costs, norm = case.differences, case.costs, case.norm
     n = int(n_listed(data))
     require(
         outputs.shape == (n, 1) and (outputs[:, 0] == np.arange(n)).all(),
@@ -52,7 +45,7 @@ def check_listed(
     _compare("add_listed", "add_difference", i, phi[truth] - phi, differences, slack)
     gram = listed_gram(data)
     norms = float(listed_norms(data)[i]) * (np.eye(n) if gram is None else _table(gram))
-    products = np.array([inner(metric(data), phi, each) for each in phi])
+    products = np.array([inner(norm, phi, each) for each in phi])
     _compare("The inner products of add_listed's", "listed_norms", i, products, norms, slack)
     mass = np.linspace(-1.0, 2.0, n)
     added = _features(data, i, mass, -2.5)
@@ -69,12 +62,13 @@ def check_listed(
     theta, _ = workspace(data)
     scores, found = np.zeros(n), np.zeros((2, n))
     for w in weights:
-        rounding = slack * (1.0 + np.abs(w).sum())
+        Rw = times_metric(norm, w)
+        rounding = slack * (1.0 + np.abs(Rw).sum())
         few_scores(data, i, table, len(some), w, scores)
-        _compare("few_scores", "add_listed", i, scores[: len(some)], phi[some] @ w, rounding)
+        _compare("few_scores", "add_listed", i, scores[: len(some)], phi[some] @ Rw, rounding)
         potentials(data, i, w, 1.0, theta)
         list_values(data, cost, i, theta, found[0], found[1])
-        values = costs - differences @ w
+        values = costs - differences @ Rw
         _compare("values of list_values", "margin_error", i, found[0], values, rounding)
         _compare("costs of list_values", "output_cost", i, found[1], costs, tolerance)
         require(

@@ -28,6 +28,7 @@ from maxmargin.structures import (
     RelaxedLabels,
     RelaxedPathSets,
     RelaxedProgramLabels,
+    ScoredData,
     TreeLabels,
     TreeSets,
     UserData,
@@ -196,6 +197,7 @@ ENUMERATORS: dict[type, Callable[[Any, int], np.ndarray]] = {
     RankingData: _of_ranking,
     ParseData: _of_parses,
     UserData: _of_user,
+    ScoredData: _of_user,
 }
 
 

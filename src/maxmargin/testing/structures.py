@@ -14,13 +14,17 @@ from maxmargin.core.contract import (
     capabilities,
     difference_potentials,
     has,
+    kernel_use,
+    make_ready,
     margin_error,
     maximize,
     n_weights,
+    norm_of,
     output_cost,
     output_size,
     output_sizes,
     potentials,
+    times_metric,
     truth_sizes,
     truths,
     workspace,
@@ -31,6 +35,7 @@ from maxmargin.search.direct import Direct
 from maxmargin.solvers import BlockFrankWolfe
 from maxmargin.structures import OwnCost, UserData
 from maxmargin.structures.user.boxes import same
+from maxmargin.structures.user.scored import ScoredData, checked_rows, is_scored, rows_of
 from maxmargin.structures.user.structure import predict_one
 from maxmargin.surrogates import MarginRescaling
 from maxmargin.testing._require import require
@@ -53,8 +58,9 @@ class _Case(NamedTuple):
     cost: Any
     i: int
     outputs: np.ndarray  # (n_outputs, n_cells)
-    differences: np.ndarray  # (n_outputs, n_weights): Psi_i(y)
+    differences: np.ndarray  # (n_outputs, n_weights): R^-1 Psi_i(y), R the norm of the data
     costs: np.ndarray  # (n_outputs,)
+    norm: Any
     theta: Any
     room: Any
 
@@ -69,13 +75,18 @@ class _Case(NamedTuple):
         h = [margin_error(self.data, self.i, self.theta, y, 0) for y in self.outputs]
         return np.array(h, dtype=np.float64)
 
+    def expected(self, w: np.ndarray) -> np.ndarray:
+        """Return the margin errors at w, by `add_difference`."""
+        return -(self.differences @ times_metric(self.norm, w))
+
     def is_same(self, left: np.ndarray, right: np.ndarray) -> bool:
         """Tell whether two outputs are equal."""
         return bool(is_same_output(self.data, self.i, left, 0, right, 0))
 
     def rounding(self, w: np.ndarray) -> float:
         """Return how far rounding can move a margin error at w."""
-        return TOLERANCE * float(np.abs(w).sum()) * (1.0 + np.abs(self.differences).max(initial=0))
+        size = float(np.abs(times_metric(self.norm, w)).sum())
+        return TOLERANCE * size * (1.0 + np.abs(self.differences).max(initial=0))
 
 
 def check_structure(
@@ -139,6 +150,9 @@ def check_structure(
     data, cost = _as_data(structure, X, Y, cost)
     sizes = _check_sizes(data)
     rng = np.random.default_rng(seed)
+    use = kernel_use(data)
+    if use is not None:
+        make_ready(use.features, np.arange(len(use.features.diagonal)))
     for i in range(min(len(sizes), max_examples)):
         case = _list_case(data, cost, i, outputs)
         weights = _weights(int(n_weights(data)), rng)
@@ -150,12 +164,10 @@ def check_structure(
         if "parts" in capabilities(data, cost):
             check_parts(case, weights, TOLERANCE)
         if "listed" in capabilities(data, cost):
-            check_listed(
-                data, cost, i, case.outputs, case.differences, case.costs, weights, TOLERANCE
-            )
+            check_listed(case, weights, TOLERANCE)
         if isinstance(data, UserData):
             _check_prediction(case, rng)
-    if isinstance(data, UserData):
+    if isinstance(data, UserData) and not isinstance(data, ScoredData):
         check_oracles(data, cost, outputs, seed, max_examples)
     if compile and isinstance(data, tuple) and isinstance(cost, tuple):
         _check_compiled(data, cost, len(sizes), rng)
@@ -169,6 +181,9 @@ def _as_data(structure: Any, X: Any, Y: Any, cost: Any) -> tuple[Any, Any]:
         return structure, OwnCost() if own else cost
     if X is None or Y is None:
         raise TypeError("X and Y must be given with a structure in plain Python.")
+    if is_scored(structure):
+        rows, row_at = rows_of(structure, X)
+        return ScoredData(structure, X, Y, checked_rows(rows), row_at), OwnCost()
     return UserData(structure, X, Y), OwnCost()
 
 
@@ -206,7 +221,7 @@ def _list_case(data: Any, cost: Any, i: int, source: OutputSource | None) -> _Ca
     for k, y in enumerate(outputs):
         add_difference(data, i, y, 0, 1.0, differences[k])
         costs[k] = output_cost(data, cost, i, y, 0)
-    case = _Case(data, cost, i, outputs, differences, costs, *workspace(data))
+    case = _Case(data, cost, i, outputs, differences, costs, norm_of(data), *workspace(data))
     right = np.flatnonzero([is_same_output(data, i, y, 0, truths(data), first) for y in outputs])
     require(len(right) > 0, f"The true output of example {i} is not among those listed.")
     require(
@@ -264,7 +279,7 @@ def _check_errors(case: _Case, w: np.ndarray) -> None:
     for scale in (1.0, 2.5):
         potentials(case.data, case.i, w, scale, case.theta)
         h = case.errors()
-        expected = -scale * (case.differences @ w)
+        expected = scale * case.expected(w)
         k = int(np.argmax(np.abs(h - expected)))
         require(
             abs(h[k] - expected[k]) <= scale * case.rounding(w),
@@ -281,7 +296,7 @@ def _check_gram(case: _Case) -> None:
     for k in range(0, len(case.outputs), step):
         difference_potentials(case.data, case.i, case.outputs[k], 0, spare, case.theta)
         products = -case.errors()
-        expected = case.differences @ case.differences[k]
+        expected = -case.expected(case.differences[k])
         other = int(np.argmax(np.abs(products - expected)))
         require(
             abs(products[other] - expected[other]) <= case.rounding(case.differences[k]),
@@ -315,7 +330,7 @@ def _check_maximize(case: _Case, w: np.ndarray, score_scale: float, cost_scale: 
         f"maximize gave {found.tolist()!r} and then {again.tolist()!r} for example {case.i} at the "
         f"same {settings}.",
     )
-    values = score_scale * -(case.differences @ w) + cost_scale * case.costs
+    values = score_scale * case.expected(w) + cost_scale * case.costs
     best = int(np.argmax(values))
     # Where scores do not count, an oracle may let them break ties by a tiny weight.
     slack = (score_scale + 1.0) * case.rounding(w) + TOLERANCE * cost_scale * case.costs.max()
@@ -330,16 +345,18 @@ def _check_prediction(case: _Case, rng: np.random.Generator) -> None:
     """Check prediction in plain Python: there is no true output, and earlier answers stay."""
     structure, x = case.data.structure, case.data.X[case.i]
     w, other = rng.normal(size=(2, case.data.n_weights))
-    y = predict_one(structure, x, w, case.i)
+    potentials(case.data, case.i, w, 1.0, case.theta)
+    y = predict_one(structure, x, case.theta.w, case.i)
     kept = deepcopy(y)
-    scores = -(case.differences @ w)
+    scores = case.expected(w)
     places = [k for k, row in enumerate(case.outputs) if same(row[0].value, y)]
     require(
         len(places) > 0 and scores[places[0]] >= scores.max() - case.rounding(w),
         f"maximize without a true output gave {y!r} for example {case.i}, which is not the best; "
         f"that is {case.name(int(np.argmax(scores)))}.",
     )
-    predict_one(structure, x, other, case.i)
+    potentials(case.data, case.i, other, 1.0, case.theta)
+    predict_one(structure, x, case.theta.w, case.i)
     require(
         same(y, kept),
         f"maximize changed the output that it had returned before for example {case.i}: return a "

@@ -116,13 +116,14 @@ def _tiny_chain(kind: str, rng: np.random.Generator) -> TinyData:
     offsets = np.concatenate([[0], np.cumsum(LENGTHS)])
     labels = rng.integers(N_LABELS, size=offsets[-1])
     X = _features(int(offsets[-1]), kind, rng)
-    return TinyData(chain_data(X, offsets, labels, chain_layout(2, N_LABELS)), np.array(LENGTHS))
+    layout = chain_layout(X.shape[1], N_LABELS)
+    return TinyData(chain_data(X, offsets, labels, layout), np.array(LENGTHS))
 
 
 def _tiny_graphs(make: Callable[[Any], Any], edges: Any) -> Callable[..., TinyData]:
     """Return a maker of graphs: a single node, three nodes, two of which may be joined, and so on.
 
-    Edges have features, and are given in both directions.
+    Edges have features, and are given in both directions. A kernel knows those of nodes alone.
     """
 
     def of(kind: str, rng: np.random.Generator) -> TinyData:
@@ -133,7 +134,7 @@ def _tiny_graphs(make: Callable[[Any], Any], edges: Any) -> Callable[..., TinyDa
             node_at,
             np.array([pair for own in edges for pair in own]),
             edge_at,
-            _features(int(edge_at[-1]), kind, rng),
+            _features(int(edge_at[-1]), "dense" if kind == "gram" else kind, rng),
         )
         labels = rng.integers(N_LABELS, size=node_at[-1])
         return TinyData(make(stacked_graphs(stack, labels, N_LABELS)), np.array(LENGTHS))

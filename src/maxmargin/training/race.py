@@ -14,7 +14,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +31,8 @@ OPTIMUM_TOL = 1e-8
 START_METHOD = "spawn"
 #: Relative gaps that a table tells the time to.
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
+#: Seconds in which a run may be behind without being late.
+LEAST = 0.1
 
 
 class Point(NamedTuple):
@@ -94,13 +96,15 @@ Make = Callable[[], Case]
 class Limits:
     """When a run ends: at a certified relative gap, after passes, or CPU seconds.
 
-    But not by seconds before ``least`` passes are over.
+    But not by seconds before ``least`` passes are over. ``by`` has relative gaps, each with the
+    seconds by which a run that has a dual must be there, or it ends.
     """
 
     tol: float = 1e-4
     max_iter: int = 100_000
     seconds: float = 60.0
     least: int = 1
+    by: tuple[tuple[float, float], ...] = ()
 
 
 #: A run before the race; some functions are first called after a few passes.
@@ -160,7 +164,17 @@ class Clock:
         self.points.append(
             Point(record.pass_, record.oracle_calls, seconds, self._primal, self._dual)
         )
-        return seconds >= self._limits.seconds and record.pass_ >= self._limits.least
+        is_over = seconds >= self._limits.seconds or self._is_late(seconds)
+        return is_over and record.pass_ >= self._limits.least
+
+    def _is_late(self, seconds: float) -> bool:
+        if not math.isfinite(self._dual):
+            return False
+        gap = self._primal - self._dual
+        return any(
+            seconds >= latest and gap > level * abs(self._primal)
+            for level, latest in self._limits.by
+        )
 
 
 def run_solver(
@@ -236,25 +250,44 @@ def race(
     solvers: Mapping[str, str | Solver],
     limits: Limits,
     tell: Callable[[Course], None] = lambda course: None,
+    far: float = math.inf,
 ) -> list[Course]:
-    """Run solvers one after the other, each in a process of its own."""
-    courses = []
+    """Run solvers one after the other, each in a process of its own.
+
+    A run ends that is not at a gap of `LEVELS` after ``far`` times the seconds, or `LEAST` of them
+    if these are more, in which one before it was there.
+    """
+    courses: list[Course] = []
     for name, solver in solvers.items():
-        courses.append(in_own_process(make, name, solver, limits))
+        times = {level: soonest(courses, level) for level in LEVELS}
+        by = tuple((level, far * max(at, LEAST)) for level, at in times.items() if at is not None)
+        goal = limits if math.isinf(far) else replace(limits, by=by)
+        courses.append(in_own_process(make, name, solver, goal))
         tell(courses[-1])
     return courses
+
+
+def soonest(courses: Sequence[Course], level: float) -> float | None:
+    """Return the least seconds in which one of the courses came to a certified relative gap."""
+    points = [course.to_gap(level) for course in courses]
+    return min((point.seconds for point in points if point is not None), default=None)
 
 
 # -- the optimum, known once ---------------------------------------------------------------------
 
 
 def known_optimum(
-    path: Path | None, key: str, make: Make, seconds: float, courses: Sequence[Course] = ()
+    path: Path | None,
+    key: str,
+    make: Make,
+    seconds: float,
+    courses: Sequence[Course] = (),
+    solver: str | Solver = "auto",
 ) -> Optimum:
     """Return the optimum of a problem, from a file if it is there to `OPTIMUM_TOL`.
 
-    Otherwise "auto" looks for it, for so many CPU seconds. What these runs and ``courses`` found
-    out is kept in the file, under ``key``.
+    Otherwise ``solver`` looks for it, for so many CPU seconds. What these runs and ``courses``
+    found out is kept in the file, under ``key``.
     """
     kept = json.loads(path.read_text()) if path is not None and path.exists() else {}
     found = [Optimum(**kept[key])] if key in kept else []
@@ -262,7 +295,7 @@ def known_optimum(
         points = [point for course in courses for point in course.points]
         if not points or bracket(points).relative_gap > OPTIMUM_TOL:
             limits = Limits(OPTIMUM_TOL, seconds=seconds)
-            points += in_own_process(make, "auto", "auto", limits).points
+            points += in_own_process(make, "optimum", solver, limits).points
         found.append(bracket(points))
     best = Optimum(max(one.dual for one in found), min(one.primal for one in found))
     if path is not None:

@@ -36,6 +36,7 @@ from maxmargin.core.contract.kernel import (
     kernel_use,
     make_ready,
     most_ready,
+    norm_of,
     times_gram,
 )
 from maxmargin.core.contract.laws import (
@@ -231,6 +232,7 @@ __all__ = [
     "n_listed",
     "n_weights",
     "name_of",
+    "norm_of",
     "oracle_memory",
     "order_value",
     "output_cost",

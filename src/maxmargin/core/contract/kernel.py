@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.contract.regularizer import times_metric
+from maxmargin.core.contract.regularizer import metric, times_metric
 from maxmargin.core.dispatch import generic, generic_with_default, implements
 
 
@@ -69,6 +69,12 @@ class KernelNorm:
 
     def __init__(self, own: Any, use: KernelUse) -> None:
         self.own, self.use = own, use
+
+
+def norm_of(data: Any) -> Any:
+    """Return the norm of the updates of data: their `metric`, times K where a kernel is used."""
+    use = kernel_use(data)
+    return metric(data) if use is None else KernelNorm(metric(data), use)
 
 
 @implements(times_metric, KernelNorm)

@@ -10,6 +10,7 @@ from maxmargin.core.contract import (
     add_scores,
     are_outputs,
     implements,
+    kernel_use,
     n_weights,
     output_size,
     output_sizes,
@@ -18,7 +19,7 @@ from maxmargin.core.contract import (
     truths,
     workspace,
 )
-from maxmargin.features.rows import as_features, check_labels, frozen, row_lengths
+from maxmargin.features.rows import as_features, check_labels, frozen, kernel_rows, row_lengths
 
 
 class ChainLayout(NamedTuple):
@@ -160,6 +161,12 @@ def chain_data(
 def _n_weights(data):
     """Return the length of w: all rows of the layout, one column per label."""
     return data.layout.n_rows * data.layout.n_labels
+
+
+@implements(kernel_use, ChainData)
+def _kernel_use(data):
+    """Return the one matrix of coefficients, with a column per label."""
+    return kernel_rows(data.features, ((0, data.layout.n_labels),), data.offsets)
 
 
 @implements(output_sizes, ChainData)

@@ -39,7 +39,11 @@ class CompiledStructure(Protocol):
 
     Optional: ``cost(data)``, the second argument of `maximize` and `output_cost`, for
     ``StructuredSVM(cost=None)``; and ``classes``, the labels that the cells of an output are
-    indices of, for a cost of ours.
+    indices of, for a cost of ours. With a method ``rows(X)``, all rows of features of the inputs in
+    one matrix (or a list, for kernels of anything), `data` is called as ``data(X, Y, rows)`` with
+    these rows; under a kernel with a `maxmargin.features.GramRows` in their place, and at
+    prediction with a matrix of products. Then `kernel_use` must be implemented for the data, as it
+    is for most of ours.
     """
 
     def data(self, X: Any, Y: Any) -> Any:
