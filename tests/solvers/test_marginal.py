@@ -186,6 +186,8 @@ def test_whole_steps_are_exponentiated_gradient(structure):
     [
         PartialLinearization(tau=0.3),
         PartialLinearization(tau=3.0, block=False),
+        PartialLinearization(tau=3.0, fall=1.0),
+        PartialLinearization(tau=0.03, fall=-0.5),
         ExponentiatedGradient(),
         ExponentiatedGradient(block=False, eta=30.0),
     ],
@@ -220,6 +222,19 @@ def test_batches_agree_on_the_optimum(solver):
     result, _ = quiet(problem, solver, tol=1e-6, max_iter=3000)
     assert result.status == "converged"
     assert result.primal == pytest.approx(optimum(problem).upper, rel=2e-6)
+
+
+@pytest.mark.parametrize("block", [True, False])
+def test_temperatures_follow_their_schedule(block):
+    problem = tiny_problem("chain", compile=False)
+    falling = PartialLinearization(tau=2.0, fall=1.0, block=block, average=False)
+    state, rng = falling.start(problem), np.random.default_rng(0)
+    other, again = falling.start(problem), np.random.default_rng(0)
+    for tau in (2.0, 1.0, 2.0 / 3.0, 0.5):
+        falling.advance(problem, state, rng)
+        PartialLinearization(tau=tau, block=block, average=False).advance(problem, other, again)
+        assert np.array_equal(state.laws, other.laws) and np.array_equal(state.w, other.w)
+    assert PartialLinearization(tau=1e-10, fall=2.0).temperature(10**9) == 1e-12
 
 
 @pytest.mark.parametrize("structure", ["multiclass", "chain"])
@@ -267,6 +282,7 @@ def test_a_law_that_is_none_is_refused():
     [
         (PartialLinearization, {"tau": -1.0}, "tau must be 0, or from 1e-12 to 1e12, got -1.0"),
         (PartialLinearization, {"tau": math.nan}, "tau must be 0"),
+        (PartialLinearization, {"fall": math.nan}, "fall must be from -2 to 2, got nan"),
         (PartialLinearization, {"spread": 0.0}, "spread must be above 0"),
         (ExponentiatedGradient, {"eta": 0.0}, "eta must be from"),
         (ExponentiatedGradient, {"step": "exact"}, "step must be one of"),

@@ -87,6 +87,8 @@ class PartialLinearization(Solver):
     tau : float >= 0
         The temperature. 0 is Frank-Wolfe to the bit, and needs no marginals; small ones lose
         outputs to underflow, and stall.
+    fall : float from -2 to 2
+        The schedule of the temperature: in pass k = 0, 1, ... it is tau / (1 + k)^fall.
     block : bool
         Whether each visit changes one example, or each pass all of them, by one common step.
     spread : float
@@ -99,10 +101,11 @@ class PartialLinearization(Solver):
     --------
     >>> from maxmargin.solvers import SOLVERS
     >>> SOLVERS["partial_linearization"](tau=0.3)
-    PartialLinearization(tau=0.3, block=True, spread=0.001, average=True)
+    PartialLinearization(tau=0.3, fall=0.0, block=True, spread=0.001, average=True)
     """
 
     tau: float = 1.0
+    fall: float = 0.0
     block: bool = True
     spread: float = 1e-3
     average: bool = True
@@ -118,6 +121,8 @@ class PartialLinearization(Solver):
                 "PartialLinearization: tau must be 0, or from 1e-12 to 1e12, got "
                 f"{self.tau!r}; 0 is Frank-Wolfe."
             )
+        if not -2.0 <= self.fall <= 2.0:
+            raise ValueError(f"PartialLinearization: fall must be from -2 to 2, got {self.fall!r}.")
         if not 1e-300 <= self.spread < 1.0:
             raise ValueError(
                 f"PartialLinearization: spread must be above 0 and below 1, got {self.spread!r}."
@@ -153,14 +158,25 @@ class PartialLinearization(Solver):
         progress = Progress(dual_value(problem, state.linear, state.w), estimate)
         return offered(self, problem, state, progress)
 
+    def temperature(self, n_passes: int) -> float:
+        """Return the temperature of the pass after so many.
+
+        Examples
+        --------
+        >>> PartialLinearization(tau=1.0, fall=0.5).temperature(3)
+        0.5
+        """
+        return min(max(self.tau * (1.0 + n_passes) ** -self.fall, 1e-12), 1e12)
+
     def _visit(self, problem: Problem, state: LawState, rng: np.random.Generator) -> float:
         order = rng.permutation(problem.n_examples)
         run, where = problem.bind(visit_laws), places(problem)
         inv_lam_n, tilt = 1.0 / (problem.lam * problem.n_examples), price_of_cost(problem)
+        tau = self.temperature(state.n_passes)
 
         def call(first: int, last: int, total: float) -> float:
             return run(
-                problem.view, order, first, last, inv_lam_n, tilt, self.tau, 0.0, state.w,
+                problem.view, order, first, last, inv_lam_n, tilt, tau, 0.0, state.w,
                 state.laws, state.linear, where, problem.desk(), bench_of(problem), total,
             )  # fmt: skip
 
@@ -175,9 +191,10 @@ class PartialLinearization(Solver):
         fresh, change = np.zeros_like(state.laws), np.zeros_like(state.w)
         rises, prices = np.zeros((2, n))
         run, inv_lam_n = problem.bind(sweep_laws), 1.0 / (problem.lam * n)
+        tau = self.temperature(state.n_passes)
         for first, last in problem.strides(0, n):
             run(
-                problem.view, first, last, inv_lam_n, price_of_cost(problem), self.tau, state.w,
+                problem.view, first, last, inv_lam_n, price_of_cost(problem), tau, state.w,
                 state.laws, fresh, rises, prices, change, where, problem.desk(),
                 bench_of(problem),
             )  # fmt: skip
