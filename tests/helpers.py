@@ -15,7 +15,6 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.contract import kernel_use
 from maxmargin.core.problem import Problem
 from maxmargin.costs import Hamming
 from maxmargin.search.direct import Direct
@@ -24,14 +23,9 @@ from maxmargin.structures import STRUCTURES
 from maxmargin.structures.chain.data import chain_data, chain_layout
 from maxmargin.structures.classes.data import multiclass_data
 from maxmargin.surrogates import MarginRescaling
-from maxmargin.testing.tiny import FORMS, fitting_costs, tiny_data, tiny_problem
+from maxmargin.testing.tiny import FORMS, fitting_costs, knows_kernels, tiny_problem
 
 DIRECT = Direct(1.0, 1.0)
-
-
-def knows_kernels(structure):
-    """Tell whether a kernel can know the features of a structure."""
-    return kernel_use(tiny_data(structure, "gram").data) is not None
 
 
 def registered_cases():

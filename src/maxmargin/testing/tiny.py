@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.contract import has, maximize, true_parts
+from maxmargin.core.contract import has, kernel_use, maximize, true_parts
 from maxmargin.core.problem import Problem
 from maxmargin.costs import (
     COSTS,
@@ -237,6 +237,11 @@ TINY: dict[str, Callable[[str, np.random.Generator], TinyData]] = {
     "parse": _tiny_parses,
     "user": _tiny_user,
 }
+
+
+def knows_kernels(structure: str) -> bool:
+    """Tell whether a kernel may know the features of a registered structure."""
+    return structure != "user" and kernel_use(tiny_data(structure, "gram").data) is not None
 
 
 def tiny_data(structure: str, features: str = "dense", seed: int = 0) -> TinyData:

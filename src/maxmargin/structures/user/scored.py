@@ -139,6 +139,8 @@ class ScoredData(UserData):
     row_at : (n_examples + 1,), where the rows of each input begin
     """
 
+    structure: Any
+
     def __init__(
         self, structure: Any, X: Sequence[Any], Y: Sequence[Any] | None, rows: Any, row_at: Any
     ) -> None:
