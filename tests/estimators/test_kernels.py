@@ -365,7 +365,22 @@ def test_own_structures_with_kernels_predict_and_come_back_from_files(kind, plai
     finally:
         STORED.pop(type(structure).__name__)
     assert again.predict(new) == models[0].predict(new)
+    with pytest.raises(ValueError, match=r"have 2 features, as at fit; got rows of shape \(3, 5\)"):
+        again.predict([np.zeros((3, 5))])
     assert again.kernel_.rows.shape == (len(again.support_), 2)
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_own_structures_with_kernels_go_on_from_the_last_fit(kind, plain_python):
+    structure, cost = OWN[kind]
+    X, Y = tagged(9)
+    model = StructuredSVM(structure, cost=cost, kernel=Rbf(0.5), tol=1e-3, random_state=0)
+    path = model.path(X, Y, [0.1, 1.0], cv=2)
+    assert [each.result_.status for each in path.estimators] == ["converged"] * 2
+    warm = clone(model).set_params(warm_start=True).fit(X, Y)
+    first = warm.result_
+    again = warm.fit(X, Y).result_  # without a word of other data
+    assert first.status == again.status == "converged" and again.n_iter <= first.n_iter
 
 
 def test_rows_of_anything_and_sparse_rows(plain_python):

@@ -82,9 +82,19 @@ class FittedKernel:
         if self.kernel.takes == "gram":
             products = np.asarray(rows, dtype=np.float64)[:, self.support]
         else:
+            self._check_width(rows)
             products = np.asarray(self.kernel.gram(rows, self.rows), dtype=np.float64)
         check_finite_block(products, np.arange(len(products)), f"kernel={self.kernel!r}")
         return np.ascontiguousarray(products)
+
+    def _check_width(self, rows: Any) -> None:
+        """Refuse a matrix whose rows have other features than the training rows."""
+        widths = [getattr(each, "shape", (0, 0))[1:] for each in (rows, self.rows)]
+        if widths[0] != widths[1] and hasattr(self.rows, "shape") and hasattr(rows, "shape"):
+            raise ValueError(
+                f"Rows that a kernel compares have {widths[1][0]} features, as at fit; got rows of "
+                f"shape {rows.shape}."
+            )
 
     def __len__(self) -> int:
         return len(self.support)
