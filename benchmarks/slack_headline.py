@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from harness import Line, number
 from search_runs import genes, slack_problem
-from slack_headline_picture import draw
 
 from maxmargin.core.predict import best_outputs
 from maxmargin.costs.tables import switch_cost
@@ -103,7 +102,6 @@ class Course:
 def lines() -> Iterator[Line]:
     judge = Judge()
     few = genes(20, "listed")
-    drawn = {}
     for n, budget in BUDGETS.items():
         training = genes(n, "listed")
         courses = {
@@ -114,22 +112,8 @@ def lines() -> Iterator[Line]:
         }
         dual = max(course.dual for course in courses.values())
         best = max(max(course.accuracy) for course in courses.values())
-        drawn[n] = (courses, dual)
         for solver, search in RUNS:
             yield describe(n, solver, search, courses, dual, best)
-    draw(
-        {
-            n: {
-                f"{solver}, {search}": {
-                    "seconds": course.seconds,
-                    "excess": (np.array(course.objective) / dual - 1.0).tolist(),
-                    "accuracy": course.accuracy,
-                }
-                for (solver, search), course in courses.items()
-            }
-            for n, (courses, dual) in drawn.items()
-        }
-    )
 
 
 class Judge:
