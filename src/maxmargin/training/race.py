@@ -108,7 +108,7 @@ class Limits:
 
 
 #: A run before the race; some functions are first called after a few passes.
-WARM_UP = Limits(0.0, 30, 1.0, least=8)
+WARM_UP = Limits(0.0, 30, 0.5, least=5)
 
 
 def named_solver(text: str) -> str | Solver:
