@@ -19,7 +19,6 @@ CHOOSING = ROOT / "docs" / "choosing.md"
 GRAPHS = ROOT / "docs" / "graph-inference.md"
 LEARNT = ROOT / "docs" / "graphs.md"
 KERNELS = ROOT / "docs" / "kernels.md"
-SOLVERS = ROOT / "docs" / "solvers.md"
 SEARCHED = ROOT / "docs" / "searches.md"
 
 HEAD = """# Measured: beside the sources and the peers
@@ -212,7 +211,6 @@ def main() -> None:
     write_between(GRAPHS, "instances", table(*instances()))
     write_between(GRAPHS, "scenes", table(*scenes()))
     write_between(KERNELS, "kernels", table(*kernels()))
-    write_between(SOLVERS, "race", table(*race()))
     write_between(SEARCHED, "headline", table(*headline()))
     write_between(LEARNT, "learning", table(*learning_goals()) + table(*learning()))
 
@@ -399,30 +397,6 @@ def kernels() -> tuple[list[str], list[list[Any]]]:
         for facts in (line["facts"] for line in lines("kernels"))
     ]
     return ["features", "letters", "test accuracy", "fit, s", "predict, s"], rows
-
-
-def race() -> tuple[list[str], list[list[Any]]]:
-    """A row per problem: auto's seconds to four gaps, the next best, and the worst ratio."""
-    rows = []
-    for line in lines("race"):
-        facts = line["facts"]
-        (auto, own), *others = facts["to_gaps"].items()
-        nearest = ["-"]
-        for k in reversed(range(len(own))):
-            times = [(at[k], name) for name, at in others if at[k] is not None]
-            if times or own[k] is not None:
-                level = ("10%", "1%", ".1%", ".01%")[k]
-                nearest = [f"{name} {number(at)} to {level}" for at, name in sorted(times)[:1]]
-                nearest = nearest or [f"none to {level}"]
-                break
-        known = [ratio for ratio in facts["ratios"].values() if ratio is not None]
-        kind = "" if facts["was_chosen_by"] else " (held out)"
-        spelt = " / ".join("-" if at is None else number(at) for at in own)
-        worst = f"{max(known):.2f}" if known else "-"
-        cells = [line["what"].partition(":")[0] + kind, auto[6:-1], spelt, *nearest, worst]
-        rows.append([*cells, f"{facts['known_to']:.0e}"])
-    heads = ["problem", "auto is", "auto, s to 10 / 1 / .1 / .01%", "next", "auto beside the best"]
-    return [*heads, "optimum known to"], rows
 
 
 def headline() -> tuple[list[str], list[list[Any]]]:
