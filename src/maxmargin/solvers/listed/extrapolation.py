@@ -18,8 +18,9 @@ from maxmargin.core.contract import add_listed
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.listed.dual import ListedState, dual_value
 
-#: Passes there and back between two jumps, and most coefficients of a point that is kept.
-MEMORY, MOST_CELLS = 5, 1_000_000
+#: Passes there and back between two jumps, and most coefficients and weights of a point: a jump
+#: takes room for some twenty points.
+MEMORY, MOST_CELLS = 5, 250_000
 
 
 @jitable

@@ -281,7 +281,8 @@ class SDCA(Solver):
 
         moving = np.flatnonzero((state.gap > STILL * whole / n) & (state.n_active > 1))
         is_slow = whole > SLOW * state.met and not state.has_planes
-        if is_slow and 0 < len(moving) * state.beta.shape[1] <= MOST_CELLS:
+        n_cells = len(moving) * state.beta.shape[1] + problem.n_weights
+        if is_slow and len(moving) > 0 and n_cells <= MOST_CELLS:
             n_left = LONGER * self.repeats
             order = rng.permutation(moving)
             visit_and_jump(problem, state, again, order, ENOUGH * whole, STILL, n_left)
