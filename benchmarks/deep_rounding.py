@@ -3,9 +3,9 @@
 The recipe is that of `rounding.py` (5 x 5 nodes, all joined, 21 labels), "printed", and "moderate"
 for one metric. At the optimum of the linear relaxation nothing is left to round there: it is
 integral on nearly all graphs. So the point is that of the convex quadratic relaxation, which is
-fractional on all. A third setting, "frustrated", has a linear relaxation with a gap: eight
-neighbours on the lattice, 4 labels, unary energies uniform in [0, 1], tables of pairs normal with
-both signs; its point is the optimum of the linear relaxation, and the least energy known is that of
+fractional on all. A third setting, "frustrated", has a linear relaxation with a gap: 4 x 4 nodes
+with eight neighbours, 4 labels, unary energies uniform in [0, 1], tables of pairs normal with both
+signs; its point is the optimum of the linear relaxation, and the least energy known is that of
 branch and bound.
 
 Nets, with the defaults of `learn_rounding` (the entropy .01, not 1, and annealed to 0): "own" is
@@ -30,8 +30,8 @@ from maxmargin.inference import FactorGraph
 from maxmargin.inference.programs.graphs import GraphProgram
 from maxmargin.rounding import Complete, KleinbergTardos, check_marginals, round_graph
 
-N_TRAIN, N_TEST, N_DRAWS, N_STEPS = 6, 4, 200, 250
-SIDE, N_LABELS = 5, 4
+N_TRAIN, N_TEST, N_DRAWS, N_STEPS = 3, 3, 100, 200
+SIDE, N_LABELS = 4, 4
 NETS = ("own", "others", "tuned")
 
 
