@@ -1,8 +1,8 @@
 """Parsers learnt in different ways, five seeds each, beside one of their group.
 
-UD English EWT with gold tags, the first 1000 training sentences in 2^18 features (a time-box: all of
-them would take an hour), all of dev and test; three passes. Of surrogates, by SGD, C is chosen on
-dev with the first seed; learners and spaces of trees have their defaults. Every model is scored
+UD English EWT with gold tags, the first 1000 training sentences in 2^18 features (a time-box: all
+of them would take an hour), all of dev and test; three passes. Of surrogates, by SGD, C is chosen
+on dev with the first seed; learners and spaces of trees have their defaults. Every model is scored
 once on test. Seeds shuffle the sentences; a system's result in a sentence is the mean over its five
 seeds. Differences are tested by approximate randomisation over test sentences, 2000 draws; the
 standard error is the bootstrap's. All words count.
