@@ -404,8 +404,8 @@ def headline() -> tuple[list[str], list[list[Any]]]:
     for line in lines("slack_headline"):
         facts, (n, run) = line["facts"], line["what"].split(": ", 1)
         times = ["-" if at is None else number(at) for at in facts["to"].values()]
-        qp = f"{facts['in_qp']:.0%}" if "slack" in run else ""
         run = run.partition(", to 5%")[0]
+        qp = f"{facts['in_qp']:.0%}" if "slack" in run else ""
         excess = f"{facts['objective'][-1] / facts['dual'] - 1.0:.2%}"
         rows.append([run, n.split()[1], *times, excess, f"{facts['accuracy'][-1]:.4f}", qp])
     heads = ["solver and search", "genes", "s to 10%", "to 5%", "to 1%", "at the end"]

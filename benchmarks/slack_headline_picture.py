@@ -40,7 +40,7 @@ def draw() -> None:
     for line in json.loads(RESULTS.read_text())["lines"]:
         genes, run = line["what"].split(": ", 1)
         runs[int(genes.split()[1])][run.partition(", to 5%")[0]] = line["facts"]
-    figure = _style.new_figure(3.9 * len(runs), 7.2)
+    figure = _style.new_figure(max(3.9 * len(runs), 9.0), 7.2)
     panels = figure.subplots(2, len(runs), sharex="col", sharey="row", squeeze=False)
     for column, (n, courses) in enumerate(runs.items()):
         above, below = panels[:, column]
