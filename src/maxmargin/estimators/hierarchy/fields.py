@@ -107,11 +107,11 @@ def check_field_shape(model: str, cost: Any, space: HierarchySpace) -> None:
                 "once for each parent that is right."
             )
         return
-    v = check_path_lengths(space.shape)
-    if v is not None:
+    deep = check_path_lengths(space.shape)
+    if deep is not None:
         raise ValueError(
             f"model='paths' has a block of weights for all labellings of a node and of those above "
-            f"it, but the node {space.names.tolist()[v]!r} of this DAG has too many above it. "
+            f"it, but the node {space.names.tolist()[deep]!r} of this DAG has too many above it. "
             "model='edges' and 'nodes' take any DAG."
         )
 

@@ -46,8 +46,8 @@ class Bench(NamedTuple):
 def bench_for(blocks: Blocks) -> Bench:
     """Return a bench that is large enough for the planes of any one block."""
     largest = int(capacity(blocks).max())
-    floats = (np.zeros(largest) for _ in Bench._fields[:-1])
-    return Bench(*floats, np.zeros(largest, dtype=np.int64))
+    floats = {name: np.zeros(largest) for name in Bench._fields if name != "places"}
+    return Bench(**floats, places=np.zeros(largest, dtype=np.int64))
 
 
 @jitable
