@@ -181,9 +181,9 @@ def test_an_address_is_not_pickled():
 
 def test_kinds_are_told_apart():
     with pytest.raises(ValueError, match="needs one of its own"):
-        switch.kinds([Table, clash()])
+        switch.SWITCH.kinds([Table, clash()])
     with pytest.raises(TypeError, match="must be an int"):
-        switch.kinds([Near])
+        switch.SWITCH.kinds([Near])
 
 
 def clash():
