@@ -155,7 +155,7 @@ CASES: dict[str, list[dict[str, str]]] = {
     "graph": [{}, {"training": "relaxed"}],
     "tree": [{}],
     "hierarchy": [{}, {"model": "edges"}],
-    "parser": [{}],
+    "parser": [{}, {"solver": "bcfw"}],
 }
 
 
