@@ -47,6 +47,8 @@ def beside_linear_svc(name: str, X: np.ndarray, y: np.ndarray) -> Line:
     kind = faster_kind(machine, inputs, y)
     ours, machine = cpu_seconds(lambda: fit_to(machine, inputs[kind], y, target))
     result = machine.result_
+    # By the wall clock, which only tells something where ours took longer.
+    excess = excess_at(result, peer, target) if ours > peer else ""
     return Line(
         f"{name} ({X.shape[0]} x {X.shape[1]}): to the objective of LinearSVC, Crammer-Singer",
         ours,
@@ -57,7 +59,7 @@ def beside_linear_svc(name: str, X: np.ndarray, y: np.ndarray) -> Line:
         ],
         note=f"{kind}, {result.n_iter} passes to primal {result.primal:.6f} (LinearSVC "
         f"{target:.6f} after {svc.n_iter_} iterations), certified relative gap "
-        f"{result.relative_gap:.4%}; {excess_at(result, peer, target)} training accuracy "
+        f"{result.relative_gap:.4%}; {excess} training accuracy "
         f"{machine.score(X, y):.4f} and {svc.score(X, y):.4f}.",
         facts={
             "relative gap": result.relative_gap,
