@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.compile import compiled, jitable
+from maxmargin.core.compile import kernel
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.solvers import MIRA
 from maxmargin.structures.parse.templates import TokenTemplates, relation_row
@@ -20,7 +20,7 @@ WITH_DISTANCE = (10, 0, 15, 11)
 WITH_CHILDREN = (10, 0)
 
 
-@jitable
+@kernel
 def _fill_rows(features: Any, offsets: Any, heads: Any, n_children: Any, columns: Any) -> None:
     """Write the rows of relations that the arc into each word has, one per template."""
     n_templates = features.heads.shape[1] - 1
@@ -51,7 +51,7 @@ def arc_rows(features: TokenTemplates, offsets: np.ndarray, heads: np.ndarray) -
     columns = np.zeros((len(heads), width), dtype=np.int32)
     n_children = np.zeros(int(np.diff(offsets).max(initial=0)) + 1, dtype=np.int64)
     own = np.ascontiguousarray(heads, np.int32)
-    compiled(_fill_rows)(features, offsets, own, n_children, columns)
+    _fill_rows(features, offsets, own, n_children, columns)
     n_columns = features.relation_mask + 1
     places = np.arange(0, columns.size + 1, columns.shape[1])
     rows = sp.csr_matrix(
