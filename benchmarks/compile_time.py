@@ -277,11 +277,13 @@ def with_library() -> Iterator[Line]:
         for case in CASES:
             cache = str(Path(folder) / str(CASES.index(case)))
             seen = ask(_FIT.format(case=json.dumps(case)), SOURCE, folder, NUMBA_CACHE_DIR=cache)
+            del seen["place"]  # a folder of this machine
             seen["compiling"] = longer(seen)
             goal = NEXT if case.estimator == OWN else LIBRARY
             yield compiling(f"{case}: with the library", seen, goal)
         code = _DEMO.format(picture=str(Path(folder) / "demo.png"))
         seen = ask(code, SOURCE, NUMBA_CACHE_DIR=str(Path(folder) / "demo"))
+        del seen["place"]
         yield Line(
             "maxmargin demo, with the library",
             seen["seconds"],
