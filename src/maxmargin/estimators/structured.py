@@ -15,7 +15,8 @@ from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.face import Common
 from maxmargin.features.gram import GramRows
 from maxmargin.inputs.checks import check_weights
-from maxmargin.inputs.kernels import FittedKernel, check_kernel, support
+from maxmargin.inputs.kernel_rows import KernelSupport
+from maxmargin.inputs.kernels import FittedKernel, check_kernel
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.persistence import register
@@ -64,7 +65,7 @@ def register_structure(cls: S) -> S:
 
 
 @register
-class StructuredSVM(BaseSVM):
+class StructuredSVM(KernelSupport, BaseSVM):
     """Max-margin learning with a structure of your own.
 
     Minimises lam/2 |w|^2 + 1/n sum_i s_i max_y psi(h_i(y), g_i(y)) with lam = 1/(C n), where
@@ -128,7 +129,6 @@ class StructuredSVM(BaseSVM):
 
     coef_: np.ndarray
     n_weights_: int
-    kernel_: FittedKernel | None = None
     #: `partial_fit` need not be told of classes: the structure knows its outputs.
     classes = ()
 
@@ -197,20 +197,6 @@ class StructuredSVM(BaseSVM):
         self.coef_ = w
         self.n_weights_ = len(w)
 
-    def _kept(self, result: Any, problem: Any) -> Any:
-        if self.kernel_ is None:
-            return result
-        is_used, w = support(result.w, problem.kernel)
-        self.kernel_ = self.kernel_.kept(is_used)
-        return replace(result, w=w)
-
-    @property
-    def support_(self) -> np.ndarray:
-        """The training rows that have a coefficient, by their places."""
-        if self.kernel_ is None:
-            raise AttributeError("support_ is there after a fit with a kernel.")
-        return self.kernel_.support
-
     def _adopt(self, result: Result) -> Self:
         if getattr(self.structure, "is_exact", True):
             return super()._adopt(result)
@@ -246,8 +232,7 @@ class StructuredSVM(BaseSVM):
         return None if size is None else int(size)
 
     def _layout(self) -> Any:
-        kernel = None if self.kernel_ is None else self.kernel_.mark()
-        return [type(self.structure).__qualname__, self.n_weights_, kernel]
+        return [type(self.structure).__qualname__, self.n_weights_, self._kernel_layout()]
 
     def _param_to_state(self, name: str, value: Any) -> Any:
         if name != "structure" or value is None:

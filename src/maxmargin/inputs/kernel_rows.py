@@ -14,7 +14,32 @@ from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 
 
-class KernelInputs(RowInputs):
+class KernelSupport:
+    """The part of an estimator that keeps the rows of a kernel which have a coefficient."""
+
+    kernel_: FittedKernel | None = None
+
+    def _kept(self, result: Any, problem: Any) -> Any:
+        """Return a result with the coefficients of the support alone, and keep its rows."""
+        if self.kernel_ is None:
+            return result
+        is_used, w = support(result.w, problem.kernel)
+        self.kernel_ = self.kernel_.kept(is_used)
+        return replace(result, w=w)
+
+    @property
+    def support_(self) -> np.ndarray:
+        """The training rows that have a coefficient, by their places; the columns of `coef_`."""
+        if self.kernel_ is None:
+            raise AttributeError("support_ is there after a fit with a kernel.")
+        return self.kernel_.support
+
+    def _kernel_layout(self) -> Any:
+        """Return what tells the columns of this model from others, for warm starts."""
+        return None if self.kernel_ is None else self.kernel_.mark()
+
+
+class KernelInputs(KernelSupport, RowInputs):
     """The part of an estimator that reads rows of features, or compares rows by a kernel.
 
     It has the parameters `kernel` and `cache_size`. With a kernel, the columns that weights belong
@@ -23,7 +48,6 @@ class KernelInputs(RowInputs):
 
     kernel: Any
     cache_size: float
-    kernel_: FittedKernel | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -61,25 +85,6 @@ class KernelInputs(RowInputs):
     def _n_columns(self) -> int:
         """Return how many columns the weights of features have: features, or training rows."""
         return len(self.kernel_) if self.kernel_ is not None else self.columns_.n_columns
-
-    def _kept(self, result: Any, problem: Any) -> Any:
-        """Return a result with the coefficients of the support alone, and keep its rows."""
-        if self.kernel_ is None:
-            return result
-        is_used, w = support(result.w, problem.kernel)
-        self.kernel_ = self.kernel_.kept(is_used)
-        return replace(result, w=w)
-
-    @property
-    def support_(self) -> np.ndarray:
-        """The training rows that have a coefficient, by their places; the columns of `coef_`."""
-        if self.kernel_ is None:
-            raise AttributeError("support_ is there after a fit with a kernel.")
-        return self.kernel_.support
-
-    def _kernel_layout(self) -> Any:
-        """Return what tells the columns of this model from others, for warm starts."""
-        return None if self.kernel_ is None else self.kernel_.mark()
 
     def _kernel_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what a model file must hold of a kernel; nothing without one."""
