@@ -20,6 +20,7 @@ TOPICS = (
     "memory",
     "compile_time",
     "bandwidth",
+    "visits",
     "searches",
     "chain_searches",
     "convergence",

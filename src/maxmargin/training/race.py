@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maxmargin.core.problem import lam_from_C
+from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.solvers import SOLVERS, Iteration, Solver, run
 from maxmargin.training.automatic import settle
 from maxmargin.training.settings import check_settings, generator
@@ -177,6 +177,17 @@ class Clock:
         )
 
 
+def problem_of(case: Case, solver: str | Solver) -> tuple[Problem, Solver]:
+    """Return the problem on which the estimator of a case would train, and its solver."""
+    estimator = case.estimator.set_params(solver=solver)
+    settings = check_settings(estimator)
+    request = estimator._request(case.X, case.y, None, **case.beside)
+    task, _ = weigh(estimator, estimator._encode(request, reset=True))
+    settings, task = settle(estimator, settings, task)
+    lam = lam_from_C(float(estimator.C), task.n_examples)
+    return task.problem(settings.surrogate, lam, settings.n_jobs, settings.search), settings.solver
+
+
 def run_solver(
     case: Case, name: str, solver: str | Solver, limits: Limits, before: Limits = WARM_UP
 ) -> Course:
@@ -184,22 +195,16 @@ def run_solver(
 
     ``before`` is a run that compiles: nothing is compiled after it.
     """
-    estimator = case.estimator.set_params(solver=solver)
     try:
-        settings = check_settings(estimator)
-        request = estimator._request(case.X, case.y, None, **case.beside)
-        task, _ = weigh(estimator, estimator._encode(request, reset=True))
-        settings, task = settle(estimator, settings, task)
-        lam = lam_from_C(float(estimator.C), task.n_examples)
-        problem = task.problem(settings.surrogate, lam, settings.n_jobs, settings.search)
+        problem, chosen = problem_of(case, solver)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it does not converge is in the table
             for goal in (before, limits):
                 clock = Clock(goal)
                 result, _ = run(
                     problem,
-                    settings.solver,
-                    rng=generator(estimator.random_state),
+                    chosen,
+                    rng=generator(case.estimator.random_state),
                     tol=goal.tol,
                     max_iter=goal.max_iter,
                     callbacks=[clock],

@@ -18,17 +18,20 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import jitable, kernel
-from maxmargin.core.sealed import sealed
+from maxmargin.core.sealed import addresses, sealed
 from maxmargin.inference.graph.shape import Shape
 from maxmargin.inference.graph.srmp import (
     BOUND_AND_SCORE,
+    SRMP,
     SrmpRoom,
-    srmp,
     srmp_example,
     srmp_room,
 )
 
 __all__ = ["BRANCH", "BranchRoom", "branch_and_bound", "branch_room"]
+
+#: Message passing by its address: it takes seconds to compile, and stands here twice.
+call_srmp = SRMP.call
 
 # Places in `counts`: search nodes made, open nodes, rows of `kept` that were ever used, free rows.
 N_MADE, N_OPEN, N_ROWS, N_FREE = 0, 1, 2, 3
@@ -59,6 +62,8 @@ class BranchRoom(NamedTuple):
     unary, messages : float64 arrays
     labels : int32 array of shape (n,)
     srmp : SrmpRoom
+    entries : int64 array
+        It begins with the address of `srmp`.
     """
 
     counts: npt.NDArray[np.int64]
@@ -78,6 +83,7 @@ class BranchRoom(NamedTuple):
     messages: npt.NDArray[np.float64]
     labels: npt.NDArray[np.int32]
     srmp: SrmpRoom
+    entries: npt.NDArray[np.int64]
 
 
 def branch_room(shape: Shape, most_nodes: int, most_bytes: int = 200_000_000) -> BranchRoom:
@@ -111,6 +117,7 @@ def branch_room(shape: Shape, most_nodes: int, most_bytes: int = 200_000_000) ->
         np.zeros(n_messages),
         np.zeros(len(shape.n_labels), dtype=np.int32),
         srmp_room(shape),
+        addresses(SRMP),
     )
 
 
@@ -164,9 +171,9 @@ def branch_and_bound(
                     room.srmp.rest[i] = room.kept[row, n + i]
             room.srmp.keeps[1] = row >= 0
             room.srmp.floor[0] = values[BEST]
-            bound, score, _ = srmp(
-                shape, room.unary, tables, room.messages, n_iterations, tolerance, room.srmp,
-                room.labels,
+            bound, score, _ = call_srmp(
+                room.entries, shape, room.unary, tables, room.messages, n_iterations, tolerance,
+                room.srmp, room.labels,
             )  # fmt: skip
             if score > values[BEST]:
                 values[BEST] = score
@@ -188,8 +195,8 @@ def _start(shape, unary, tables, messages, n_iterations, tolerance, known, room,
     room.values[:] = -np.inf
     room.srmp.keeps[0] = False
     room.srmp.floor[0] = known
-    bound, score, _ = srmp(
-        shape, unary, tables, messages, n_iterations, tolerance, room.srmp, labels
+    bound, score, _ = call_srmp(
+        room.entries, shape, unary, tables, messages, n_iterations, tolerance, room.srmp, labels
     )
     room.values[BEST] = max(score, known)
     _copy(unary, room.unary)

@@ -23,9 +23,10 @@ from maxmargin.core.contract import (
     visit_work,
     workspace,
 )
+from maxmargin.core.sealed import write_addresses
 from maxmargin.features.rows import frozen
 from maxmargin.inference.graph.branch import BranchRoom
-from maxmargin.inference.graph.srmp import SrmpRoom, srmp_room
+from maxmargin.inference.graph.srmp import SRMP, SrmpRoom, srmp_room
 from maxmargin.structures.graph.data import (
     CyclicGraphs,
     Effort,
@@ -133,6 +134,9 @@ def cyclic_room(data: Any) -> CyclicRoom:
     def ints(length: int) -> np.ndarray:
         return np.zeros(length, dtype=np.int32)
 
+    entries = np.zeros(3, dtype=np.int64)
+    # Here and not in sealed.py: compiled branch and bound calls it whoever calls branch and bound.
+    write_addresses(entries[:1], SRMP)
     none = np.zeros(0)
     no_room = SrmpRoom(
         np.zeros(0, dtype=np.uint8),
@@ -168,6 +172,7 @@ def cyclic_room(data: Any) -> CyclicRoom:
         np.zeros(n_messages),
         ints(n_nodes),
         no_room,
+        entries,
     )
     return CyclicRoom(
         np.zeros(n_nodes * n_labels),
@@ -186,7 +191,7 @@ def cyclic_room(data: Any) -> CyclicRoom:
         ints(n_nodes),
         branch,
         np.zeros(2 * n_rows * n_messages),
-        np.zeros(3, dtype=np.int64),
+        entries,
     )
 
 
@@ -277,4 +282,5 @@ def branch_room_of(data, room, own, i):
         branch.messages[:n_messages],
         branch.labels[:n],
         own,
+        room.entries,
     )

@@ -24,6 +24,6 @@ call_srmp, call_branch, call_bounds = SRMP.call, BRANCH.call, LABEL_BOUNDS.call
 @implements(connect, CyclicRoom)
 def _connect(room: CyclicRoom, cost: Any) -> None:
     """Compile or load what the cost needs, and write the addresses."""
-    write_addresses(room.entries[:2], SRMP, BRANCH)
+    write_addresses(room.entries[1:2], BRANCH)
     if isinstance(cost, WholeCost):
         write_addresses(room.entries[2:], LABEL_BOUNDS)
