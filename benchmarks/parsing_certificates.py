@@ -14,7 +14,7 @@ from harness import Check, Line, cpu_seconds
 from maxmargin import ParserSVM
 from maxmargin.datasets import load_treebank
 
-BUDGET = 300.0
+BUDGET = 1200.0
 
 
 def lines() -> Iterator[Line]:

@@ -56,19 +56,21 @@ def test_jumps_raise_the_dual_and_keep_its_parts_together(compile):
 def test_jumps_bring_passes_further(monkeypatch):
     problem, best = noisy(lam=1e-2, compile=True), 1.05421033417
 
-    def worst():
+    def magnitude():
+        """Return the mean logarithm of what 40 runs are short of the best dual, 1e-12 at least."""
         ends = [
             run(problem, SDCA(newton=False), rng=np.random.default_rng(seed), tol=0.0, max_iter=28)
-            for seed in range(8)
+            for seed in range(40)
         ]
-        return max(best - result.dual for result, _ in ends)
+        short = np.array([best - result.dual for result, _ in ends])
+        assert (short > -1e-9).all()
+        return np.log10(np.maximum(short, 1e-12)).mean()
 
-    # How far a single run comes depends on the last bits of its passes. The worst of eight is
-    # 1e-12 with jumps, and 1e-4 without.
-
-    with_jumps = worst()
+    # How far a single run comes depends on the last bits of its passes, by ten magnitudes. The mean
+    # of 40 is 3.4 magnitudes lower with jumps, with a standard error of .6; one is asked for.
+    with_jumps = magnitude()
     monkeypatch.setattr("maxmargin.solvers.listed.sdca.MOST_CELLS", 0)
-    assert -1e-9 < with_jumps < 0.1 * worst()
+    assert with_jumps < magnitude() - 1.0
 
 
 def test_where_nothing_moves_nothing_happens():
