@@ -23,7 +23,8 @@ call_srmp, call_branch, call_bounds = SRMP.call, BRANCH.call, LABEL_BOUNDS.call
 
 @implements(connect, CyclicRoom)
 def _connect(room: CyclicRoom, cost: Any) -> None:
-    """Compile or load what the cost needs, and write the addresses."""
-    write_addresses(room.entries[1:2], BRANCH)
+    """Compile or load what effort and cost need, and write the addresses."""
+    if len(room.branch.bound):
+        write_addresses(room.entries[1:2], BRANCH)
     if isinstance(cost, WholeCost):
         write_addresses(room.entries[2:], LABEL_BOUNDS)
