@@ -35,7 +35,9 @@ from maxmargin.solvers import MMCRF, BlockFrankWolfe
 from maxmargin.structures.hierarchy.edge_field import field_edges
 
 SIZES = {"imclef07a": 600, "imclef07d": 600, "enzyme_ec": 300}
-N_TEST, LIMIT, TOL = 500, 15.0, 0.02
+N_TEST, LIMIT, TOL = 500, 45.0, 0.02
+#: Rows of a set whose curves are drawn, and CPU seconds of each of their runs.
+N_DRAWN, LIMIT_DRAWN = 300, 5.0
 RESULTS = Path(__file__).resolve().parent / "results" / "mmcrf.json"
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "mmcrf_gap.png"
 
@@ -122,21 +124,25 @@ def curves(known: dict[str, Any]) -> Iterator[Line]:
     solvers = {f"MMCRF, {k} steps a visit": MMCRF(inner=k) for k in (1, 10, 50)}
     solvers["bcfw, active planes"] = BlockFrankWolfe()
     kinds: dict[str, Any] = {"features": {}, "Gaussian kernel": {"kernel": Rbf(2.0)}}
-    if not all(name + kind in known for kind in kinds for name in solvers):
-        for line in measured_curves(kinds, solvers):
-            known[line.facts["row"] + line.facts["set"]] = asdict(line)
-    for kind in kinds:
-        yield from (again(known[name + kind]) for name in solvers)
-    draw({kind: {name: known[name + kind]["facts"] for name in solvers} for kind in kinds})
+    panels = [f"{name}, {kind}" for name in SIZES for kind in kinds]
+    if not all(row + panel in known for panel in panels for row in solvers):
+        for name in SIZES:
+            for line in measured_curves(name, kinds, solvers):
+                known[line.facts["row"] + line.facts["set"]] = asdict(line)
+    for panel in panels:
+        yield from (again(known[row + panel]) for row in solvers)
+    draw({panel: {row: known[row + panel]["facts"] for row in solvers} for panel in panels})
 
 
-def measured_curves(kinds: dict[str, Any], solvers: dict[str, Any]) -> Iterator[Line]:
-    X, y, _, _, tree = read("imclef07d")
-    X, y = X[:300], y[:300]
+def measured_curves(dataset: str, kinds: dict[str, Any], solvers: dict[str, Any]) -> Iterator[Line]:
+    X, y, _, _, tree = read(dataset)
+    X, y = X[:N_DRAWN], y[:N_DRAWN]
     for kind, more in kinds.items():
+        if kind == "features" and X.shape[1] > len(y):
+            more = {"kernel": "linear"}  # fewer coefficients than weights, as in `accuracy`
         runs = {}
         for name, solver in solvers.items():
-            clock = Clock(LIMIT / 4)
+            clock = Clock(LIMIT_DRAWN)
             model = field(tree, solver, **more).set_params(tol=1e-3, max_iter=2)
             model.fit(X[:30], y[:30])  # compiled before the clock starts
             clock.begin = time.process_time()
@@ -147,12 +153,17 @@ def measured_curves(kinds: dict[str, Any], solvers: dict[str, Any]) -> Iterator[
             gaps = 1.0 - np.array(clock.duals) / best
             below = np.flatnonzero(gaps <= 0.1)
             yield Line(
-                f"imclef07d, 300 rows, {kind}, {name}: CPU s to 10% below the best primal",
+                f"{dataset}, {len(y)} rows, {kind}, {name}: CPU s to 10% below the best primal",
                 clock.seconds[below[0]] if len(below) else None,
                 note=f"After {clock.seconds[-1]:.1f} s the dual is {gaps[-1]:.2g} below the least "
                 f"primal of all runs, its own gap {result.relative_gap:.2g}; "
                 f"{len(gaps)} passes, {result.n_oracle_calls} oracle calls.",
-                facts={"set": kind, "row": name, "seconds": clock.seconds, "gaps": gaps.tolist()},
+                facts={
+                    "set": f"{dataset}, {kind}",
+                    "row": name,
+                    "seconds": clock.seconds,
+                    "gaps": gaps.tolist(),
+                },
             )
 
 
@@ -188,15 +199,19 @@ def draw(panels: dict[str, Any]) -> None:
     import matplotlib.pyplot as plt
     from matplotlib.ticker import NullFormatter
 
-    figure, axes = plt.subplots(1, len(panels), figsize=(9, 3.4), sharey=True)
+    figure, grid = plt.subplots(len(SIZES), 2, figsize=(9, 9), sharex=True, sharey=True)
+    axes = grid.ravel()
     for axis, (kind, runs) in zip(axes, panels.items(), strict=True):
         for name, facts in runs.items():
             gaps = np.maximum(facts["gaps"], 1e-4)
             axis.plot(facts["seconds"], gaps, label=name, linewidth=1.4)
-        axis.set(xscale="log", yscale="log", xlabel="CPU seconds", title=kind)
+        axis.set(xscale="log", yscale="log", title=kind)
         axis.xaxis.set_minor_formatter(NullFormatter())  # they would overlap
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("dual below the least primal known")
+    for axis in grid[-1]:
+        axis.set_xlabel("CPU seconds")
+    for axis in grid[:, 0]:
+        axis.set_ylabel("dual below the least primal known")
     axes[0].legend(fontsize=8, frameon=False)
     figure.tight_layout()
     figure.savefig(PICTURE, dpi=110)

@@ -36,7 +36,7 @@ from maxmargin.training.task import Task
 
 C = 0.1
 #: CPU seconds of each run, by the number of genes.
-BUDGETS = {320: 2.0, 640: 2.5, 1500: 4.0}
+BUDGETS = {320: 8.0, 640: 12.0, 1500: 18.0}
 #: What is waited for: objectives so far above the largest dual value, accuracies near the best.
 LEVELS, NEAR = (0.1, 0.05, 0.01), 0.002
 
