@@ -20,6 +20,7 @@ GRAPHS = ROOT / "docs" / "graph-inference.md"
 LEARNT = ROOT / "docs" / "graphs.md"
 KERNELS = ROOT / "docs" / "kernels.md"
 SEARCHED = ROOT / "docs" / "searches.md"
+SOLVERS = ROOT / "docs" / "solvers.md"
 
 HEAD = """# Measured: beside the sources and the peers
 
@@ -150,6 +151,12 @@ brackets the difference from flat classes with its standard error over them.
 ![Test accuracy against the number of training examples](images/hierarchy_curves.png)
 """
 
+VISITS = """## What a visit of a block costs
+
+Microseconds of a visit of the plain Frank-Wolfe step, beside one call of the oracle and one sparse
+update of the weights alone: the rest is the step and the book that certificates need.
+"""
+
 #: Topics that are shown as the lines they are, and what they are called.
 PLAIN = {
     "strings": "Strings",
@@ -168,7 +175,26 @@ PLAIN = {
     "graph_relaxations": "Relaxations of graphs: ADMM beside smoothed ascent",
     "graph_growth": "Growth: nodes, edges, labels, order",
     "hierarchy_speed": "Hierarchies: seconds",
+    "partial_linearization": "Partial linearization beside Frank-Wolfe",
+    "tau_schedule": "Temperatures of partial linearization",
+    "latent": "Latent variables",
+    "parse_inference": "Inference on parses",
+    "parsing": "Parsing UD EWT",
+    "parsing_certificates": "Parsers with a certificate",
+    "parsing_surrogates": "Parsers: surrogates, relations, siblings",
+    "ner": "Names and chunks",
+    "deep": "Losses over nets",
+    "deep_surrogates": "Nets: surrogates",
+    "deep_converged": "Nets trained for longer",
+    "deep_rounding": "Learnt rounding",
 }
+
+
+#: Parses, nets and latent variables.
+AWAY = (
+    "parse_inference", "parsing", "parsing_certificates", "parsing_surrogates", "ner", "deep",
+    "deep_surrogates", "deep_converged", "deep_rounding", "latent",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -204,6 +230,10 @@ def main() -> None:
         LEARNING + table(*learning_goals()) + table(*learning()),
         section("strings"),
         section("mmcrf"),
+        section("partial_linearization"),
+        section("tau_schedule"),
+        VISITS + table(*plain("visits")),
+        *(section(topic) for topic in AWAY if (RESULTS / f"{topic}.json").exists()),
         FUZZING + table(*fuzzing()),
     ]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
@@ -212,6 +242,7 @@ def main() -> None:
     write_between(GRAPHS, "scenes", table(*scenes()))
     write_between(KERNELS, "kernels", table(*kernels()))
     write_between(SEARCHED, "headline", table(*headline()))
+    write_between(SOLVERS, "race", table(*race()))
     write_between(LEARNT, "learning", table(*learning_goals()) + table(*learning()))
 
 
@@ -410,6 +441,31 @@ def headline() -> tuple[list[str], list[list[Any]]]:
         rows.append([run, n.split()[1], *times, excess, f"{facts['accuracy'][-1]:.4f}", qp])
     heads = ["solver and search", "genes", "s to 10%", "to 5%", "to 1%", "at the end"]
     return [*heads, "test labels right", "in the QP"], rows
+
+
+def race() -> tuple[list[str], list[list[Any]]]:
+    """Return a row for each problem: "auto", and who else was soonest."""
+    rows = []
+    for line in lines("race"):
+        facts, name = line["facts"], line["what"].partition(":")[0]
+        (auto, own), *others = facts["to_gaps"].items()
+        soonest = []
+        for level in (1, 3):
+            times = {solver: gaps[level] for solver, gaps in others if gaps[level] is not None}
+            first = min(times, key=lambda solver: times[solver], default=None)
+            soonest.append("-" if first is None else f"{first} {number(times[first])}")
+        worst = max(ratio for ratio in facts["ratios"].values() if ratio is not None)
+        rows.append(
+            [
+                name if facts["was_chosen_by"] else f"*{name}*",
+                auto.partition("(")[2].removesuffix(")"),
+                *("-" if at is None else number(at) for at in own),
+                *soonest,
+                number(worst),
+            ]
+        )
+    heads = ["problem", '"auto" is', "s to 10%", "1%", ".1%", ".01%", "soonest other to 1%"]
+    return [*heads, "to .01%", "auto beside the soonest, at worst"], rows
 
 
 def lines(topic: str) -> list[dict[str, Any]]:
