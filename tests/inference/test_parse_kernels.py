@@ -130,6 +130,58 @@ def test_k_best_trees(sentences):
             assert sentence.value(tree) == pytest.approx(total, abs=1e-11)
 
 
+@pytest.mark.parametrize("n", [8, 13, 20])
+def test_k_best_spanning_trees_of_longer_sentences(n):
+    # Here most arcs are left out, which sentences that can be listed are too short for.
+    rng, k = np.random.default_rng(n), 12
+    for _ in range(N_CASES // 50 if IS_PYTHON else 20):
+        many, scores = int(rng.integers(2)), random_scores(rng, (n + 1, n + 1))
+        if rng.random() < 0.4:
+            scores[rng.random((n + 1, n + 1)) < 0.6] = -np.inf
+        heads, totals = np.zeros((k, n), dtype=np.int32), np.zeros(k)
+        count = best_k_spanning(scores, many, k, spanning_lists_room(n, k), heads, totals)
+        expected = best_by_division(scores, many, k)
+        assert totals[:count].tolist() == pytest.approx(expected, abs=1e-11)
+        assert len({tree.tobytes() for tree in heads[:count]}) == count
+        words = np.arange(1, n + 1)
+        for tree, total in zip(heads[:count], totals[:count], strict=True):
+            assert scores[tree, words].sum() == pytest.approx(total, abs=1e-11)
+            assert many or (tree == 0).sum() == 1
+            assert is_tree(tree)
+
+
+def best_by_division(scores, many, k):
+    """The scores of the k best trees: all others differ from the best in a first word."""
+    n = len(scores) - 1
+    found, parts = [], [(scores, 1)]
+    waiting = []
+    while True:
+        for part, first in parts:
+            heads = np.zeros(n, dtype=np.int32)
+            total = best_spanning(part, many, contraction_room(n), heads)
+            if total > -np.inf:
+                waiting.append((total, part, first, heads))
+        if len(found) == k or not waiting:
+            return found
+        at = max(range(len(waiting)), key=lambda place: waiting[place][0])
+        total, part, first, heads = waiting.pop(at)
+        found.append(total)
+        parts = []
+        for word in range(first, n + 1):
+            other, part = part.copy(), part.copy()
+            other[heads[word - 1], word] = -np.inf
+            part[np.arange(n + 1) != heads[word - 1], word] = -np.inf
+            parts.append((other, word))
+
+
+def is_tree(heads):
+    """Whether every word comes to the root in so many steps as there are words."""
+    at = np.arange(1, len(heads) + 1)
+    for _ in heads:
+        at = np.where(at == 0, 0, heads[at - 1])
+    return not at.any()
+
+
 def test_marginals(sentences):
     temperatures = np.resize([0.002, 0.5, 1.0, 30.0], N_CASES).tolist()
     for temperature, sentence in zip(temperatures, sentences, strict=True):

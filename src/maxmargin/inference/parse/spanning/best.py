@@ -133,7 +133,10 @@ def greedy_is_tree(scores, many, best, path, is_safe, heads):
 
 @inlined
 def lower_root(scores, many, lowered):
-    """Copy scores; lower those of the root so far that one root arc is better than two."""
+    """Copy scores; lower those of the root so far that one root arc is better than two.
+
+    Return the largest absolute value of those that were written, -inf left aside.
+    """
     n = scores.shape[0] - 1
     least, most = np.inf, -np.inf
     for h in range(n + 1):
@@ -142,10 +145,16 @@ def lower_root(scores, many, lowered):
             if h != m and scores[h, m] > -np.inf:
                 least = min(least, scores[h, m])
                 most = max(most, scores[h, m])
-    if not many and most >= least:
-        price = (most - least) * n + 1.0
-        for m in range(1, n + 1):
-            lowered[0, m] -= price
+    if not most >= least:
+        return 0.0
+    largest = max(abs(least), abs(most))
+    if many:
+        return largest
+    # n arcs gain up to n times the spread. The rest goes with the scores, or it would round them.
+    price = (most - least) * n + (largest if largest > 0.0 else 1.0)
+    for m in range(1, n + 1):
+        lowered[0, m] -= price
+    return largest + price
 
 
 @kernel

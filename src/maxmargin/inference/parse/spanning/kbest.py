@@ -1,9 +1,10 @@
 """The k best trees of any shape (Camerini, Fratta and Maffioli, 1980).
 
 A set of trees is given by arcs that are forced and arcs that are banned. Of each set the best tree
-is known, and the arc of it whose loss costs the least: `_find_next` finds it by running the
-contraction again. The next best tree of all is the best of some set without that arc, and the set
-falls apart into two: trees with the arc, and trees without.
+is known, and the second best: `_find_next` finds it by one contraction, in which the arc of the
+best tree whose loss costs the least is swapped for another. The next best tree of all is the second
+best of some set; the set falls apart into the trees with the arc that was lost, and those without.
+Contractions read only the few arcs of which k best trees are made, see arcs.py.
 """
 
 from __future__ import annotations
@@ -15,68 +16,68 @@ import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
 from maxmargin.inference._inline import inlined
+from maxmargin.inference.parse.spanning.arcs import (
+    ArcLists,
+    arc_lists_room,
+    is_below,
+    keep_arcs,
+)
 from maxmargin.inference.parse.spanning.best import (
     Contraction,
-    begin_contraction,
     contract,
     contraction_room,
-    drop_members,
     expand,
     lower_root,
 )
 
 
 class SpanningLists(NamedTuple):
-    """Workspace of `best_k_spanning`. A set of trees has a number, and names the one it is part of.
+    """Workspace of `best_k_spanning`.
 
-    Set s has the trees of set parent[s] with the arc forced (is_forced[s]) or without it.
+    Every tree that was found is the best of one set, and has its number. The set has the trees that
+    keep rule[tree], the rule before it, and so on: an arc that must be there, or must not.
     """
 
     room: Contraction
-    base: npt.NDArray[np.float64]  # (n + 1, n + 1): scores, with the arcs of the root lowered
-    scores: npt.NDArray[np.float64]  # (n + 1, n + 1): those of a set, other arcs -inf
-    into: npt.NDArray[np.float64]  # (n + 1, n + 1): the same, transposed
+    arcs: ArcLists
+    value: npt.NDArray[np.float64]  # ((n + 1)^2,): scores of arcs in a set, others -inf
     shift: npt.NDArray[np.float64]  # (n + 1,): what was subtracted from the arcs into a word
+    price: npt.NDArray[np.float64]  # (n + 1,): what the arc of a slot on the path weighs
     slot: npt.NDArray[np.int32]  # (n + 1,): the slot that holds a word
     next_word: npt.NDArray[np.int32]  # (n + 1,): the words of a slot v are v, next_word[v], ...
     last_word: npt.NDArray[np.int32]  # (n + 1,): the last of them
-    begin: npt.NDArray[np.int32]  # (n + 1,): words below v in the tree have begin[v] .. end[v] - 1
-    end: npt.NDArray[np.int32]  # (n + 1,)
-    is_free: npt.NDArray[np.bool_]  # (n + 1,): the arc into this word is not forced
-    parent: npt.NDArray[np.int32]  # (2 k + 1,)
-    own_source: npt.NDArray[np.int32]  # (2 k + 1,)
-    own_target: npt.NDArray[np.int32]  # (2 k + 1,)
-    is_forced: npt.NDArray[np.bool_]  # (2 k + 1,)
-    tree: npt.NDArray[np.int32]  # (2 k + 1,): the number of the best tree of a set
-    next_value: npt.NDArray[np.float64]  # (2 k + 1,): of the best tree without next_arc
-    next_target: npt.NDArray[np.int32]  # (2 k + 1,)
+    rule: npt.NDArray[np.int32]  # (k,): the last rule of a set
+    before: npt.NDArray[np.int32]  # (2 k,): the rule before a rule, -1 if none
+    rule_source: npt.NDArray[np.int32]  # (2 k,)
+    rule_target: npt.NDArray[np.int32]  # (2 k,)
+    is_forced: npt.NDArray[np.bool_]  # (2 k,)
+    next_value: npt.NDArray[np.float64]  # (k,): of the second best tree of a set
+    next_target: npt.NDArray[np.int32]  # (k,): the word whose arc the best tree loses
+    next_heads: npt.NDArray[np.int32]  # (k, n): the second best tree
 
 
 def spanning_lists_room(n_words: int, k: int) -> SpanningLists:
     """Return workspace for the k best trees of up to ``n_words`` words."""
-    size, n_sets = n_words + 1, 2 * k + 1
-    squares = [np.zeros((size, size)) for _ in range(3)]
-    words = [np.zeros(size, dtype=np.int32) for _ in range(5)]
-    arcs = [np.zeros(n_sets, dtype=np.int32) for _ in range(5)]
+    size = n_words + 1
+    words = [np.zeros(size, dtype=np.int32) for _ in range(3)]
+    rules = [np.zeros(2 * k, dtype=np.int32) for _ in range(3)]
     return SpanningLists(
         room=contraction_room(n_words),
-        base=squares[0],
-        scores=squares[1],
-        into=squares[2],
+        arcs=arc_lists_room(n_words, k),
+        value=np.zeros(size * size),
         shift=np.zeros(size),
+        price=np.zeros(size),
         slot=words[0],
         next_word=words[1],
         last_word=words[2],
-        begin=words[3],
-        end=words[4],
-        is_free=np.zeros(size, dtype=np.bool_),
-        parent=arcs[0],
-        own_source=arcs[1],
-        own_target=arcs[2],
-        is_forced=np.zeros(n_sets, dtype=np.bool_),
-        tree=arcs[3],
-        next_value=np.zeros(n_sets),
-        next_target=arcs[4],
+        rule=np.zeros(k, dtype=np.int32),
+        before=rules[0],
+        rule_source=rules[1],
+        rule_target=rules[2],
+        is_forced=np.zeros(2 * k, dtype=np.bool_),
+        next_value=np.zeros(k),
+        next_target=np.zeros(k, dtype=np.int32),
+        next_heads=np.zeros((k, n_words), dtype=np.int32),
     )
 
 
@@ -96,51 +97,50 @@ def best_k_spanning(scores, many, k, lists, heads, totals):
     change places.
     """
     n = scores.shape[0] - 1
-    lower_root(scores, many, lists.base)
-    lists.parent[0] = -1
-    n_sets = 0
-    count = 0
+    room = lists.room
+    lowered = room.lowered
+    largest = lower_root(scores, many, lowered)
+    # Prices and shifts are sums of up to n scores.
+    rounding = 1e-15 * (n + 1) * largest
+    if not contract(lowered, n, room):
+        return 0
+    expand(n, room, heads[0])
+    totals[0] = _total(scores, many, heads[0])
+    if totals[0] == -np.inf or k == 1:
+        return 1 if totals[0] > -np.inf else 0
+    keep_arcs(lowered, n, heads[0], k, room, lists.arcs)
+    rule, next_value, next_target = lists.rule, lists.next_value, lists.next_target
+    next_heads = lists.next_heads
+    rule[0] = -1
+    _find_next(lists, 0, heads[0], n, rounding)
+    count, n_rules = 1, 0
     while count < k:
-        if count == 0:
-            worse, forced = -1, -1
-        else:
-            # The set whose second best tree is the best of all that were not written yet.
-            worse, value = -1, -np.inf
-            for s in range(n_sets):
-                if lists.next_value[s] > value:
-                    worse, value = s, lists.next_value[s]
-            if worse < 0:
-                break
-        without = n_sets
-        if worse >= 0:
-            target = lists.next_target[worse]
-            source = heads[lists.tree[worse], target - 1]
-            _divide(lists, worse, without, source, target, False)
-        _restrict(lists, without, n)
-        if not contract(lists.scores, n, lists.room):
+        # The set whose second best tree is the best of all that were not written yet.
+        worse, value = -1, -np.inf
+        for tree in range(count):
+            if next_value[tree] > value:
+                worse, value = tree, next_value[tree]
+        if worse < 0:
             break
-        expand(n, lists.room, heads[count])
-        total, n_roots = 0.0, 0
-        for m in range(1, n + 1):
-            total += scores[heads[count, m - 1], m]
-            n_roots += heads[count, m - 1] == 0
-        if total == -np.inf or (n_roots > 1 and not many):
+        for m in range(n):
+            heads[count, m] = next_heads[worse, m]
+        total = _total(scores, many, heads[count])
+        if total == -np.inf:
             break
         totals[count] = total
-        lists.tree[without] = count
-        n_sets += 1
         count += 1
         if count == k:
             break
-        _find_next(lists, without, heads[count - 1], n)
-        if worse >= 0:
-            forced = n_sets
-            _divide(lists, worse, forced, source, target, True)
-            lists.tree[forced] = lists.tree[worse]
-            lists.next_value[worse] = -np.inf
-            n_sets += 1
-            _restrict(lists, forced, n)
-            _find_next(lists, forced, heads[lists.tree[forced]], n)
+        target, before = next_target[worse], rule[worse]
+        for is_forced in range(2):
+            tree = worse if is_forced else count - 1
+            lists.before[n_rules] = before
+            lists.rule_source[n_rules] = heads[worse, target - 1]
+            lists.rule_target[n_rules] = target
+            lists.is_forced[n_rules] = is_forced == 1
+            rule[tree] = n_rules
+            n_rules += 1
+            _find_next(lists, tree, heads[tree], n, rounding)
     # Scores were compared with the arcs of the root lowered, which rounds them otherwise.
     for last in range(1, count):
         at = last
@@ -153,63 +153,61 @@ def best_k_spanning(scores, many, k, lists, heads, totals):
 
 
 @inlined
-def _divide(lists, whole, part, source, target, is_forced):
-    """Make a set: the trees of another one that have an arc, or have it not."""
-    lists.parent[part] = whole
-    lists.own_source[part], lists.own_target[part] = source, target
-    lists.is_forced[part] = is_forced
+def _total(scores, many, heads):
+    """Return the score of a tree, -inf if it has more roots than it may have."""
+    total, n_roots = 0.0, 0
+    for m in range(1, scores.shape[0]):
+        total += scores[heads[m - 1], m]
+        n_roots += heads[m - 1] == 0
+    return total if many or n_roots <= 1 else -np.inf
 
 
 @inlined
-def _restrict(lists, s, n):
-    """Fill lists.scores with -inf where the set s forbids an arc, and lists.is_free."""
-    scores, base, is_free = lists.scores, lists.base, lists.is_free
-    for h in range(n + 1):
-        is_free[h] = True
-        for m in range(1, n + 1):
-            scores[h, m] = base[h, m]
-    while lists.parent[s] >= 0:
-        source, target = lists.own_source[s], lists.own_target[s]
-        if lists.is_forced[s]:
-            is_free[target] = False
-            for h in range(n + 1):
-                if h != source:
-                    scores[h, target] = -np.inf
-        else:
-            scores[source, target] = -np.inf
-        s = lists.parent[s]
+def _restrict(lists, tree, n):
+    """Fill lists.value with the scores of arcs, and -inf where the rules of a set forbid one."""
+    value, first, source, score = lists.value, lists.arcs.first, lists.arcs.source, lists.arcs.score
+    for at in range(first[n + 1]):
+        value[at] = score[at]
+    rule = lists.rule[tree]
+    while rule >= 0:
+        x, y = lists.rule_source[rule], lists.rule_target[rule]
+        for at in range(first[y], first[y + 1]):
+            if (source[at] == x) != lists.is_forced[rule]:
+                value[at] = -np.inf
+        rule = lists.before[rule]
 
 
 @kernel
-def _find_next(lists, s, heads, n):
-    """Find the arc of the best tree of a set, given by lists.scores, that is cheapest to lose.
+def _find_next(lists, tree, heads, n, rounding):
+    """Find the second best tree of the set of which ``tree`` is the best; ``heads`` are its heads.
 
-    The contraction is run once more. Where a node takes its best arc, and it is in the tree, the
-    tree without it has in its place the best other arc into the node that does not come from below
-    the word. An infinite loss: no other tree is allowed.
+    Every node takes its best arc. Where that is an arc of the tree, what replaces it is the best
+    other arc into the node that does not come from below the word. The cheapest swap of all gives
+    the second best tree: the cycles within the node are opened from where the new arc enters. The
+    value is -inf if no other tree is allowed.
+
+    Of equal arcs that of the tree is taken, or trees would be lost; arcs that differ by less than
+    ``rounding`` are equal.
     """
     # Arrays are named once: to look one up in a tuple counts references.
     room = lists.room
-    weight, source, target = room.weight, room.source, room.target
-    state, path, live = room.state, room.path, room.live
-    scores, into, shift = lists.scores, lists.into, lists.shift
-    slot, is_free = lists.slot, lists.is_free
-    next_word, last_word, begin, end = lists.next_word, lists.last_word, lists.begin, lists.end
-    begin_contraction(scores, n, weight, source, target, state, live)
-    _number(heads, begin, end, path, n)
+    state, path, node, above = room.state, room.path, room.node, room.above
+    arc_source, arc_target = room.arc_source, room.arc_target
+    first, source, value, shift = lists.arcs.first, lists.arcs.source, lists.value, lists.shift
+    price, slot, next_word, last_word = lists.price, lists.slot, lists.next_word, lists.last_word
+    _restrict(lists, tree, n)
     total = 0.0
-    for word in range(n + 1):
-        for x in range(n + 1):
-            into[word, x] = weight[word, x]
-        shift[word] = 0.0
-        slot[word] = word
-        next_word[word] = -1
-        last_word[word] = word
-        if word > 0:
-            total += lists.base[heads[word - 1], word]
-    lists.next_value[s] = -np.inf
-    least, place = np.inf, -1
-    n_live = n + 1
+    for v in range(n + 1):
+        state[v] = 0
+        node[v] = slot[v] = last_word[v] = v
+        above[v] = next_word[v] = -1
+        shift[v] = 0.0
+        if v > 0:
+            total += room.lowered[heads[v - 1], v]
+    state[0] = 2
+    n_nodes = n + 1
+    least, place, place_source, place_target = np.inf, -1, -1, -1
+    lists.next_value[tree] = -np.inf
     for start in range(1, n + 1):
         if state[start] != 0:
             continue
@@ -218,33 +216,42 @@ def _find_next(lists, s, heads, n):
         state[start] = 1
         while True:
             v = path[length - 1]
-            best, b = -np.inf, -1
-            for k in range(n_live):
-                u = live[k]
-                # Of equal arcs that of the tree is taken, or trees would be lost.
-                value = weight[v, u]
-                if value > best or (
-                    value == best and u != v and heads[target[v, u] - 1] == source[v, u]
-                ):
-                    best, b = value, u
+            best, s, t = -np.inf, -1, -1
+            own, own_target = -np.inf, -1
+            y = v
+            while y >= 0:
+                head = heads[y - 1]
+                for at in range(first[y], first[y + 1]):
+                    x = source[at]
+                    weight = value[at] - shift[y]
+                    if slot[x] == v:
+                        continue
+                    if weight > best:
+                        best, s, t = weight, x, y
+                    if x == head and weight > own:
+                        own, own_target = weight, y
+                y = next_word[y]
             if best == -np.inf:
                 return
-            s_real, t_real = source[v, b], target[v, b]
-            if heads[t_real - 1] == s_real and is_free[t_real]:
-                low, high = begin[t_real], end[t_real]
-                other = -np.inf
+            if own >= best - rounding:
+                best, s, t = own, heads[own_target - 1], own_target
+                # Only an arc that makes this the cheapest swap is looked at any further.
+                bound = best - least
                 y = v
                 while y >= 0:
-                    for x in range(n + 1):
-                        value = into[y, x] - shift[y]
-                        if not value > other:
-                            continue  # most are not: what follows is looked at seldom
-                        is_own = x == s_real and y == t_real
-                        if slot[x] != v and not low <= begin[x] < high and not is_own:
-                            other = value
+                    for at in range(first[y], first[y + 1]):
+                        x = source[at]
+                        weight = value[at] - shift[y]
+                        if not weight > bound or slot[x] == v or (x == s and y == t):
+                            continue
+                        if not is_below(heads, x, t):
+                            bound, least = weight, best - weight
+                            place, place_source, place_target = node[v], x, y
+                            lists.next_target[tree] = t
                     y = next_word[y]
-                if best - other < least:
-                    least, place = best - other, t_real
+            arc_source[node[v]], arc_target[node[v]] = s, t
+            price[v] = best
+            b = slot[s]
             if state[b] == 2:
                 for k in range(length):
                     state[path[k]] = 2
@@ -254,71 +261,32 @@ def _find_next(lists, s, heads, n):
                 state[b] = 1
                 length += 1
                 continue
-            first = length - 1
-            while path[first] != b:
-                first -= 1
-            for k in range(first, length):
+            # The path closed a cycle: slot b takes its words, whose arcs are lowered by what is
+            # lost with them.
+            begin = length - 1
+            while path[begin] != b:
+                begin -= 1
+            for k in range(begin, length):
                 c = path[k]
-                taken = weight[c, path[k + 1] if k + 1 < length else b]
-                for at in range(n_live):
-                    weight[c, live[at]] -= taken
-                word = c
-                while word >= 0:
-                    shift[word] += taken
-                    slot[word] = b
-                    word = next_word[word]
-            n_live = drop_members(state, path, live, first, length, b, n_live)
-            for k in range(first, length):
+                taken = price[c]
+                above[node[c]] = n_nodes
+                y = c
+                while y >= 0:
+                    shift[y] += taken
+                    slot[y] = b
+                    y = next_word[y]
+            for k in range(begin + 1, length):
                 c = path[k]
-                if c == b:
-                    continue
                 next_word[last_word[b]] = c
                 last_word[b] = last_word[c]
-                for at in range(n_live):
-                    u = live[at]
-                    if u != b:
-                        _keep_better(weight, source, target, heads, c, u, b, u)
-                        _keep_better(weight, source, target, heads, u, c, u, b)
-            weight[b, b] = -np.inf
-            length = first + 1
-    lists.next_value[s] = total - least
-    lists.next_target[s] = place
-
-
-@inlined
-def _number(heads, begin, end, path, n):
-    """Number the words of the tree so that those below v have the numbers begin[v] .. end[v] - 1.
-
-    In the meantime end[v] has the number of words below v, itself included, and path[v] where its
-    next child begins.
-    """
-    for v in range(n + 1):
-        end[v] = 1
-        begin[v] = -1
-    for m in range(1, n + 1):
-        at = m
-        while at != 0:
-            at = heads[at - 1]
-            end[at] += 1
-    begin[0] = 0
-    path[0] = 1
-    for m in range(1, n + 1):
-        while begin[m] < 0:
-            at = m
-            while begin[heads[at - 1]] < 0:
-                at = heads[at - 1]
-            above = heads[at - 1]
-            begin[at] = path[above]
-            path[at] = begin[at] + 1
-            path[above] += end[at]
-    for v in range(n + 1):
-        end[v] += begin[v]
-
-
-@inlined
-def _keep_better(weight, source, target, heads, v, u, to_v, to_u):
-    """Let the entry (v, u) take the place of (to_v, to_u) where it is better, or of the tree."""
-    old, new = weight[to_v, to_u], weight[v, u]
-    if new >= old and v > 0 and (new > old or heads[target[v, u] - 1] == source[v, u]):
-        weight[to_v, to_u] = new
-        source[to_v, to_u], target[to_v, to_u] = source[v, u], target[v, u]
+                state[c] = 3
+            node[b] = n_nodes
+            above[n_nodes] = -1
+            n_nodes += 1
+            length = begin + 1
+    if least == np.inf:
+        return
+    above[2 * n + 1] = n_nodes
+    arc_source[place], arc_target[place] = place_source, place_target
+    expand(n, room, lists.next_heads[tree])
+    lists.next_value[tree] = total - least
