@@ -28,7 +28,11 @@ def check_potential(name: str, value: Any, n_dimensions: int) -> npt.NDArray[np.
         raise ValueError(
             f"{name} must have {n_dimensions} dimension(s), got an array of shape {array.shape}."
         )
-    array = np.require(array, np.float64, ["C", "A", "W"])
+    if array.dtype != np.float64 or not array.flags.carray:  # np.require takes 1 us to say so
+        array = np.require(array, np.float64, ["C", "A", "W"])
+    # A NaN is the largest of all, so most arrays are passed over once.
+    if np.maximum.reduce(array, axis=None, initial=-np.inf) < np.inf:
+        return array
     for bad, what in ((np.isnan(array), "NaN"), (array == np.inf, "+inf")):
         if bad.any():
             where = ", ".join(str(i) for i in np.argwhere(bad)[0])

@@ -48,12 +48,11 @@ from maxmargin.inference.parse.relations import (
     sum_relations,
 )
 from maxmargin.inference.parse.spanning import (
-    best_k_spanning,
-    best_spanning,
-    contraction_room,
+    best_k_spanning_once,
+    best_spanning_once,
     reduction_room,
-    spanning_lists_room,
     spanning_marginals,
+    spread,
 )
 
 __all__ = ["ArcMarginals", "Parse", "k_best", "marginals", "maximize", "profile", "score"]
@@ -146,7 +145,7 @@ def maximize(
         room = chart_room(problem.n_words)
         best = best_projective(problem.plain, problem.siblings, problem.many, room, heads)
     else:
-        best = best_spanning(problem.plain, problem.many, contraction_room(problem.n_words), heads)
+        best = best_spanning_once(problem.plain, problem.many, heads)
     check_feasible(best)
     return problem.answer(heads, best)
 
@@ -182,8 +181,7 @@ def k_best(
             problem.plain, problem.siblings, problem.many, k, lists, heads, totals
         )
     else:
-        own = spanning_lists_room(n, k)
-        count = best_k_spanning(problem.plain, problem.many, k, own, heads, totals)
+        count = best_k_spanning_once(problem.plain, problem.many, k, heads, totals)
     check_feasible(totals[0] if count else -np.inf)
     return [problem.answer(heads[rank], totals[rank]) for rank in range(count)]
 
@@ -228,12 +226,11 @@ def marginals(
             plain, problem.siblings, problem.many, temperature, room, arcs, pairs
         )
     else:
-        finite = plain[:, 1:][np.isfinite(plain[:, 1:])]
-        spread = np.ptp(finite) if len(finite) else 0.0
-        if temperature < 1e-13 * spread:
+        apart = spread(plain)
+        if temperature < 1e-13 * apart:
             raise ValueError(
-                f"temperature is {temperature:g}, but scores differ by {spread:g}: marginals of "
-                f"trees that need not be projective are computed down to {1e-13 * spread:.3g}."
+                f"temperature is {temperature:g}, but scores differ by {apart:g}: marginals of "
+                f"trees that need not be projective are computed down to {1e-13 * apart:.3g}."
             )
         log_partition = spanning_marginals(
             plain, problem.many, temperature, reduction_room(n), arcs
@@ -385,7 +382,8 @@ def _check(
     check_shape("scores", given, (size, size, *given.shape[2:]), "one row per head and per word")
     if given.ndim == 3 and given.shape[2] == 0:
         raise ValueError("scores has no relation: its last axis is empty.")
-    own = np.array(given)
+    forbidden, forced = list(forbidden), list(forced)
+    own = np.array(given) if forbidden or forced else given
     for name, arcs in (("forbidden", forbidden), ("forced", forced)):
         for head, word in _check_arcs(name, arcs, size - 1):
             if name == "forbidden":
@@ -409,8 +407,7 @@ def _check(
         plain = np.full((size, size), -np.inf)
         relation = np.zeros((size, size), dtype=np.int32)
         best_relations(own, plain, relation)
-    finite = plain[:, 1:][np.isfinite(plain[:, 1:])]
-    if not projective and len(finite) and np.ptp(finite) * size > LARGEST:
+    if not projective and spread(plain) * size > LARGEST:
         raise ValueError(f"scores differ by more than {LARGEST / size:.3g}: scale them down.")
     return _Problem(own, plain, between, relation, 0 if one_root else 1, projective)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from maxmargin.inference.parse.spanning.best import (
     Contraction,
     best_spanning,
+    best_spanning_once,
     contraction_room,
+    spread,
 )
 from maxmargin.inference.parse.spanning.kbest import (
     SpanningLists,
     best_k_spanning,
+    best_k_spanning_once,
     spanning_lists_room,
 )
 from maxmargin.inference.parse.spanning.marginal import (
@@ -23,9 +26,12 @@ __all__ = [
     "Reduction",
     "SpanningLists",
     "best_k_spanning",
+    "best_k_spanning_once",
     "best_spanning",
+    "best_spanning_once",
     "contraction_room",
     "reduction_room",
     "spanning_lists_room",
     "spanning_marginals",
+    "spread",
 ]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maxmargin.core.compile import kernel
+from maxmargin.core.compile import jitable, kernel
 from maxmargin.inference._inline import inlined
 
 
@@ -39,20 +39,21 @@ class ArcLists(NamedTuple):
     swap: npt.NDArray[np.int32]  # (k,): the places of their arcs
 
 
+@jitable
 def arc_lists_room(n_words: int, k: int) -> ArcLists:
     """Return workspace for the k best trees of up to ``n_words`` words."""
     size = n_words + 1
     return ArcLists(
-        np.zeros(size + 1, dtype=np.int32),
-        np.zeros(size * size, dtype=np.int32),
-        np.zeros(size * size),
-        np.zeros(size * size),
-        np.zeros(2 * size),
-        np.zeros(2 * size, dtype=np.int32),
-        np.zeros(2 * size, dtype=np.int32),
-        np.zeros(size, dtype=np.int32),
-        np.zeros(k),
-        np.zeros(k, dtype=np.int32),
+        np.empty(size + 1, dtype=np.int32),
+        np.empty(size * size, dtype=np.int32),
+        np.empty(size * size),
+        np.empty(size * size),
+        np.empty(2 * size),
+        np.empty(2 * size, dtype=np.int32),
+        np.empty(2 * size, dtype=np.int32),
+        np.empty(size, dtype=np.int32),
+        np.empty(k),
+        np.empty(k, dtype=np.int32),
     )
 
 

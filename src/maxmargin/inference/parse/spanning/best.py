@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maxmargin.core.compile import kernel
+from maxmargin.core.compile import jitable, kernel
 from maxmargin.inference._inline import inlined
 
 
@@ -41,22 +41,23 @@ class Contraction(NamedTuple):
     is_entered: npt.NDArray[np.bool_]  # (2 n + 2,)
 
 
+@jitable
 def contraction_room(n_words: int) -> Contraction:
     """Return workspace for sentences of up to ``n_words`` words."""
     size = n_words + 1
     return Contraction(
-        np.zeros((size, size)),
-        np.zeros((size, size)),
-        np.zeros((size, size), dtype=np.int32),
-        np.zeros((size, size), dtype=np.int32),
-        np.zeros(size, dtype=np.int32),
-        np.zeros(size, dtype=np.int8),
-        np.zeros(size, dtype=np.int32),
-        np.zeros(size, dtype=np.int32),
-        np.zeros(2 * size, dtype=np.int32),
-        np.zeros(2 * size, dtype=np.int32),
-        np.zeros(2 * size, dtype=np.int32),
-        np.zeros(2 * size, dtype=np.bool_),
+        np.empty((size, size)),
+        np.empty((size, size)),
+        np.empty((size, size), dtype=np.int32),
+        np.empty((size, size), dtype=np.int32),
+        np.empty(size, dtype=np.int32),
+        np.empty(size, dtype=np.int8),
+        np.empty(size, dtype=np.int32),
+        np.empty(size, dtype=np.int32),
+        np.empty(2 * size, dtype=np.int32),
+        np.empty(2 * size, dtype=np.int32),
+        np.empty(2 * size, dtype=np.int32),
+        np.empty(2 * size, dtype=np.bool_),
     )
 
 
@@ -85,6 +86,16 @@ def best_spanning(scores, many, room, heads):
             return -np.inf
         expand(n, room, heads)
     return tree_score(scores, many, heads)
+
+
+@kernel
+def best_spanning_once(scores, many, heads):
+    """Find a best tree as `best_spanning` does, in workspace that is made for it.
+
+    This is for calls from Python: to pass a dozen arrays takes longer than to find a tree of ten
+    words.
+    """
+    return best_spanning(scores, many, contraction_room(scores.shape[0] - 1), heads)
 
 
 @inlined
@@ -129,6 +140,18 @@ def greedy_is_tree(scores, many, best, path, is_safe, heads):
         for k in range(count):
             is_safe[path[k]] = True
     return True
+
+
+@kernel
+def spread(scores):
+    """Return how much finite scores of arcs differ, 0 if there is none."""
+    least, most = np.inf, -np.inf
+    for h in range(scores.shape[0]):
+        for m in range(1, scores.shape[0]):
+            if scores[h, m] > -np.inf:
+                least = min(least, scores[h, m])
+                most = max(most, scores[h, m])
+    return most - least if most >= least else 0.0
 
 
 @inlined

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maxmargin.core.compile import kernel
+from maxmargin.core.compile import jitable, kernel
 from maxmargin.inference._inline import inlined
 from maxmargin.inference.parse.spanning.arcs import (
     ArcLists,
@@ -56,28 +56,27 @@ class SpanningLists(NamedTuple):
     next_heads: npt.NDArray[np.int32]  # (k, n): the second best tree
 
 
+@jitable
 def spanning_lists_room(n_words: int, k: int) -> SpanningLists:
     """Return workspace for the k best trees of up to ``n_words`` words."""
     size = n_words + 1
-    words = [np.zeros(size, dtype=np.int32) for _ in range(3)]
-    rules = [np.zeros(2 * k, dtype=np.int32) for _ in range(3)]
     return SpanningLists(
-        room=contraction_room(n_words),
-        arcs=arc_lists_room(n_words, k),
-        value=np.zeros(size * size),
-        shift=np.zeros(size),
-        price=np.zeros(size),
-        slot=words[0],
-        next_word=words[1],
-        last_word=words[2],
-        rule=np.zeros(k, dtype=np.int32),
-        before=rules[0],
-        rule_source=rules[1],
-        rule_target=rules[2],
-        is_forced=np.zeros(2 * k, dtype=np.bool_),
-        next_value=np.zeros(k),
-        next_target=np.zeros(k, dtype=np.int32),
-        next_heads=np.zeros((k, n_words), dtype=np.int32),
+        contraction_room(n_words),
+        arc_lists_room(n_words, k),
+        np.empty(size * size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size, dtype=np.int32),
+        np.empty(size, dtype=np.int32),
+        np.empty(size, dtype=np.int32),
+        np.empty(k, dtype=np.int32),
+        np.empty(2 * k, dtype=np.int32),
+        np.empty(2 * k, dtype=np.int32),
+        np.empty(2 * k, dtype=np.int32),
+        np.empty(2 * k, dtype=np.bool_),
+        np.empty(k),
+        np.empty(k, dtype=np.int32),
+        np.empty((k, n_words), dtype=np.int32),
     )
 
 
@@ -150,6 +149,13 @@ def best_k_spanning(scores, many, k, lists, heads, totals):
                 heads[at - 1, m], heads[at, m] = heads[at, m], heads[at - 1, m]
             at -= 1
     return count
+
+
+@kernel
+def best_k_spanning_once(scores, many, k, heads, totals):
+    """Find the k best trees as `best_k_spanning` does, in workspace that is made for it."""
+    lists = spanning_lists_room(scores.shape[0] - 1, k)
+    return best_k_spanning(scores, many, k, lists, heads, totals)
 
 
 @inlined
