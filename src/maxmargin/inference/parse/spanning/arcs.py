@@ -1,4 +1,4 @@
-"""Which arcs k best trees of any shape are made of: few, unless scores leave most trees equal.
+"""Which arcs k best trees of any shape are made of, usually some 2 n + k.
 
 The contraction that finds the best tree also gives every node a price, what its best arc weighs
 when it is taken. The prices are a dual solution: a tree that is not the best costs at least the
