@@ -4,11 +4,11 @@ Normal scores, one thread, CPU seconds of calls from compiled code, as passes an
 them. The peer is a prototype that was measured on another machine; times should be within 1.3 times
 the prototype's. How many runs of Eisner's algorithm on the same scores a time is worth stands in
 the note: that depends on the machine less, but also on how fast Eisner's algorithm is. Calls from
-Python stand beside packages. Trees that need not be projective stand beside ufal.chu_liu_edmonds, once by the kernel
-and once by `parse.maximize`, which also reads and checks its input; what a compiled call that does
-nothing takes says how much of that could be saved. Projective trees stand beside torch-struct in
-batches of 32 on the CPU. Both are optional (torch-struct 0.5 needs a patch with torch 2, which is
-made here).
+Python stand beside packages. Trees that need not be projective stand beside ufal.chu_liu_edmonds,
+once by the kernel and once by `parse.maximize`, which also reads and checks its input; what a
+compiled call that does nothing takes says how much of that could be saved. Projective trees stand
+beside torch-struct in batches of 32 on the CPU. Both are optional (torch-struct 0.5 needs a patch
+with torch 2, which is made here).
 """
 
 from __future__ import annotations
