@@ -150,6 +150,17 @@ def test_k_best_spanning_trees_of_longer_sentences(n):
             assert is_tree(tree)
 
 
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e20])
+def test_one_root_however_large_scores_are(size):
+    # What the arcs of the root are lowered by must neither round scores nor be rounded away.
+    scores = np.full((6, 6), size)
+    heads, totals = np.zeros((700, 5), dtype=np.int32), np.zeros(700)
+    assert best_spanning(scores, 0, contraction_room(5), heads[0]) == pytest.approx(5 * size)
+    count = best_k_spanning(scores, 0, 700, spanning_lists_room(5, 700), heads, totals)
+    assert count == len({tree.tobytes() for tree in heads[:count]}) == 625
+    assert ((heads[:count] == 0).sum(axis=1) == 1).all()
+
+
 def best_by_division(scores, many, k):
     """The scores of the k best trees: all others differ from the best in a first word."""
     n = len(scores) - 1
