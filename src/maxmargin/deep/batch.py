@@ -35,7 +35,7 @@ class Batch:
     def worst(self, arrays: dict[str, np.ndarray], with_gradient: bool) -> np.ndarray:
         """Return losses, slopes and bounds of all kept examples, as rows; keep their outputs.
 
-        ``with_gradient`` keeps the gradient of the sum of the losses too, as `gradient`.
+        ``with_gradient`` keeps the gradient of the sum of the losses too, for `gradients`.
         """
         board = self._board = self._boards.of(self.encoded, self._tables)
         problem, n = board.problem, len(self.encoded.kept)
@@ -53,7 +53,8 @@ class Batch:
             found, self.outputs, self._places = (
                 sheet.found.copy(), sheet.outputs.copy(), sheet.places
             )  # fmt: skip
-            self.gradient = sheet.gradient.copy() if with_gradient else None
+            self._slopes = found[1]
+            self._gradient = sheet.gradient.copy() if with_gradient else np.zeros(0)
         if not isfinite(found[0].sum()):
             wrong = np.flatnonzero(~np.isfinite(found[0]))[0]
             raise ValueError(
@@ -89,6 +90,18 @@ class Batch:
                 scales = np.ascontiguousarray(scales, dtype=np.float64)
                 run(board.problem.view, n, scales, outputs, self._places, gradient)
         return gradient
+
+    def gradients(
+        self, scales: np.ndarray | None, factor: float, types: list[Any]
+    ) -> list[np.ndarray]:
+        """Return factor * the gradient of sum scales * losses, as arrays like the potentials.
+
+        ``scales`` has a number for each kept example; None stands for ones.
+        """
+        total = self._gradient
+        if scales is not None:
+            total = self.total([(scales * self._slopes, self.outputs)])
+        return self.spread(total, factor, types)
 
     def spread(self, gradient: np.ndarray, scale: float, types: list[Any]) -> list[np.ndarray]:
         """Return scale * gradient as arrays of the shapes and types of the potentials."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from maxmargin.deep.batch import Batch
 from maxmargin.deep.board import Boards
+from maxmargin.deep.chain_margin import has_short_way, ordinary_batch
 from maxmargin.deep.layer import StructuredLayer
 from maxmargin.deep.needed import torch
 from maxmargin.deep.structures.base import LayerStructure
-from maxmargin.deep.tensors import named, once
+from maxmargin.deep.tensors import as_integers, named, once
 from maxmargin.training.settings import resolve_search, resolve_surrogate
 
 
@@ -83,6 +84,9 @@ class StructuredLoss(StructuredLayer):
                 f"search={self.search!r} needs the slack of each example, which no layer knows."
             )
         self._boards = Boards(structure, self.cost, self.surrogate, self.search, self._n_jobs)
+        self._may_be_short = self._n_jobs == 1 and has_short_way(
+            structure, self.surrogate, self.search
+        )
 
     def extra_repr(self) -> str:
         """Return what `repr` shows."""
@@ -98,6 +102,12 @@ class StructuredLoss(StructuredLayer):
         lengths : tensor of integers of shape (B,), or None where nothing is padded
         edges : list of array-likes, or None; for graphs that have edges of their own
         """
+        if self._may_be_short:
+            tensors = named(self.structure, potentials)
+            steps = as_integers("lengths", lengths)
+            short = ordinary_batch(self.structure, self._boards, tensors, truths, steps, edges)
+            if short is not None:
+                return _Loss.apply(*short, self._scale(short[0].encoded), *tensors.values())
         tensors, arrays, encoded = self._encoded(potentials, truths, lengths, edges)
         first = next(iter(tensors.values()))
         if encoded.data is None:
@@ -127,26 +137,24 @@ class _Loss(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(
-        ctx: Any, batch: Batch, arrays: dict[str, np.ndarray], scale: float | None, *tensors: Any
+        ctx: Any, batch: Any, arrays: dict[str, np.ndarray], scale: float | None, *tensors: Any
     ) -> Any:
         found = batch.worst(arrays, any(ctx.needs_input_grad))
         ctx.save_for_backward(*tensors)
-        ctx.batch, ctx.slopes, ctx.scale = batch, found[1], scale
+        ctx.batch, ctx.scale = batch, scale
         ctx.types = [array.dtype for array in arrays.values()]
         if scale is None:
             return per_example(batch, found[0], ctx.types[0])
-        return tensors[0].new_tensor(float(found[0].sum()) * scale)
+        return tensors[0].new_full((), float(found[0].sum()) * scale)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        batch = ctx.batch
-        total, scale = batch.gradient, 1.0
+        batch, scales, factor = ctx.batch, None, 1.0
         if ctx.scale is not None:
-            scale = float(grad) * ctx.scale
+            factor = grad.item() * ctx.scale
         else:
-            incoming = grad.detach().numpy()
-            total = batch.total([(incoming[batch.encoded.kept] * ctx.slopes, batch.outputs)])
-        found = as_tensors(batch, total, scale, ctx.types)
+            scales = grad.detach().numpy()[batch.encoded.kept].astype(np.float64)
+        found = [torch.from_numpy(own) for own in batch.gradients(scales, factor, ctx.types)]
         return None, None, None, *once(found, ctx.saved_tensors)
 
 
