@@ -19,6 +19,7 @@ from maxmargin.deep import (  # noqa: E402
     OwnStructure,
     Rankings,
     StructuredLoss,
+    board,
 )
 from maxmargin.testing.tiny import Agreement  # noqa: E402
 from tests.deep.listing import BATCHES  # noqa: E402
@@ -147,6 +148,32 @@ def test_batches_share_boards_and_keep_their_own_gradients(rng):
     assert len(loss._boards._kept) == 1
     for value, (unary, _), expected in zip(values, batches, alone, strict=True):
         assert torch.equal(torch.autograd.grad(value, unary)[0], expected)
+
+
+@pytest.mark.parametrize("search", ["auto", "profile"])
+@pytest.mark.parametrize("surrogate", ["slack", "prob"])
+def test_searches_that_remember_start_afresh_on_a_board(surrogate, search, monkeypatch, rng):
+    def batch(longest):
+        lengths = torch.tensor([longest, *rng.integers(1, longest + 1, size=7).tolist()])
+        unary = torch.tensor(rng.normal(size=(8, longest, 3)), requires_grad=True)
+        return unary, torch.tensor(rng.integers(3, size=(8, longest))), lengths
+
+    loss = StructuredLoss(Chains(3), "hamming", surrogate, search, "none")
+    weights = torch.linspace(-1.0, 2.0, 8, dtype=torch.float64)
+    # Longer ones do not fit; gradients are taken when other batches have been poured over theirs.
+    batches = [batch(longest) for longest in (7, 6, 3, 7, 9, 5, 8)]
+    values = [loss(*one) for one in batches]
+    for value, one in zip(values, batches, strict=True):
+        fresh = StructuredLoss(Chains(3), "hamming", surrogate, search, "none")
+        expected = fresh(*one)
+        assert torch.equal(value, expected)
+        grad, other = (torch.autograd.grad(of @ weights, one[0])[0] for of in (value, expected))
+        assert torch.equal(grad, other)
+    assert len(loss._boards._kept) < len(batches)
+    # What takes much scratch is not kept.
+    monkeypatch.setattr(board, "MOST_BYTES", 1)
+    again = StructuredLoss(Chains(3), "hamming", surrogate, search, "none")
+    assert torch.equal(again(*batches[0]), values[0]) and again._boards._kept == []
 
 
 def test_reductions(as_python, rng):
