@@ -33,6 +33,7 @@ def lines() -> Iterator[Line]:
         ("siblings", {"siblings": True}, None),
         ("any tree", {"projective": False}, None),
         ("first order, perceptron", {"solver": "perceptron"}, None),
+        ("relations with the tree", {"relations": "joint", "cost": "las"}, None),
     ):
         own = _measure(data, options, few, N_PASSES)
         yield _line(name, own, first, goals)
