@@ -20,7 +20,9 @@ from maxmargin.features.kernels import (
     Precomputed,
     Rbf,
     as_kernel,
+    precomputed,
 )
+from maxmargin.testing import tiny_problem
 
 
 @pytest.fixture
@@ -89,7 +91,8 @@ def test_matrices_that_are_no_gram_matrices_are_refused(X):
         (K[:5], r"square matrix of products.*got shape \(5, 12\)"),
         (np.where(np.eye(12), np.nan, K), "nan for the rows 0 and 0"),
         (K + np.triu(np.ones((12, 12)), 1), "not symmetric: the product of the rows"),
-        (K - 50 * np.eye(12), "not positive: of 12 rows its Gram matrix has the eigenvalue -"),
+        (1.9 * np.eye(12) - 0.9, "not positive: of 12 rows its Gram matrix has the eigenvalue -"),
+        (K - 50 * np.eye(12), "X, its diagonal, is -49.* for row 0"),
     ]:
         with pytest.raises(ValueError, match=message):
             Precomputed().bound(wrong)
@@ -100,13 +103,74 @@ def test_matrices_that_are_no_gram_matrices_are_refused(X):
         Precomputed().bound(far)
 
 
+@pytest.mark.parametrize("all_is_tried", [True, False])
+def test_what_is_no_gram_matrix_outside_the_sample_is_refused(all_is_tried, monkeypatch):
+    if not all_is_tried:
+        monkeypatch.setattr(precomputed, "MOST_FACTORED", 0)
+    i, j = np.setdiff1d(np.arange(400), gram_sample(400))[:2]
+    rows = np.random.default_rng(0).normal(size=(400, 3))
+    good = rows @ rows.T  # of rank 3: 397 eigenvalues are 0 and some rounding
+    assert Precomputed().bound(good) == Precomputed().bound(np.zeros((400, 400)))
+    below, large, hidden = (good + np.eye(400) for _ in range(3))
+    below[j, j] = -1.0
+    with pytest.raises(ValueError, match=rf"its diagonal, is -1 for row {j}: .* squared length"):
+        Precomputed().bound(below)
+    large[i, j] = large[j, i] = 200.0
+    with pytest.raises(ValueError, match=rf"not positive: the product of the rows {i} and {j} is"):
+        Precomputed().bound(large)
+    hidden[i, j] = hidden[j, i] = 0.99 * np.sqrt(hidden[i, i] * hidden[j, j])
+    assert np.linalg.eigvalsh(hidden)[0] < -0.1  # though each pair of rows is as it may be
+    if all_is_tried:
+        with pytest.raises(ValueError, match="of 400 rows its Gram matrix has the eigenvalue -"):
+            Precomputed().bound(hidden)
+
+
+def test_lengths_are_checked_of_columns_as_they_are_computed():
+    i, j = np.setdiff1d(np.arange(300), gram_sample(300))[:2]
+    X = np.arange(300.0)[:, None]
+
+    def wrong(A, B):
+        pair = ((i == A) & (j == B.T)) | ((j == A) & (i == B.T))
+        return (A == B.T) + 1.5 * pair
+
+    kernel = CallableKernel(wrong).bound(X)
+    whole = GramRows(X, kernel, 1e6)
+    with pytest.warns(UserWarning, match=r"takes 0\.72 MB; cache_size=0\.024 MB holds 10"):
+        part = GramRows(X, kernel, 8 * 300 * 10)
+    part.make_ready(np.array([0]))
+    for held in (whole, part):
+        with pytest.raises(ValueError, match=f"the product of the rows {i} and {j} is 1.5, but"):
+            held.make_ready(np.array([i]))
+
+
+def test_a_length_below_zero_is_refused_where_it_turns_up():
+    """No pair of rows tells, and no row of the sample: only w.Kw does."""
+    problem = tiny_problem("multiclass", features="gram", compile=False)
+    held = gram._sources[problem.kernel.features.source]
+    held.make_ready(np.arange(len(held)))
+    values, vectors = np.linalg.eigh(held._values)
+    first, width = problem.kernel.blocks[0]
+    w = np.zeros(problem.n_weights)
+    w[first : first + len(held) * width : width] = vectors[:, 0]
+    held._values -= (values[0] + 1e-12) * np.outer(vectors[:, 0], vectors[:, 0])
+    assert problem.length(w) == 0.0  # rounding
+    held._products.clear()
+    held._values -= 0.5 * np.outer(vectors[:, 0], vectors[:, 0])
+    for look in (problem.length, problem.primal):
+        with pytest.raises(ValueError, match=r"kernel is not positive: .* w\.Kw, is -0\.5"):
+            look(w)
+
+
 def test_functions_that_are_no_kernels_are_refused(X):
     for function, message in [
         (lambda A, B: np.full((len(A), len(B)), np.nan), "nan for the rows 0 and 0"),
         (lambda A, B: A @ B.T + np.arange(len(B)), "not symmetric"),
         (lambda A, B: -(A @ B.T), "not positive"),
-        (lambda A, B: np.ones(3), "must have 12 x 12 products"),
-    ]:
+        (lambda A, B: np.ones(3), r"here of shape \(12, 12\), but it returned shape \(3,\)"),
+        (lambda A, B: float(A @ B), r"kernel=<lambda> is called with many rows A and .*\(12, 12\), "
+                                    "but it failed: matmul"),
+        (lambda A: A, "matrix of the products .* but it failed: .*takes 1 positional argument"),
+    ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):
             CallableKernel(function).bound(X)
 
@@ -120,7 +184,7 @@ def test_a_function_that_fails_on_some_rows_alone_is_refused_too():
         return np.where((A < 0) | (B.T < 0), np.inf, 1.0)
 
     kernel = CallableKernel(function).bound(X)
-    with pytest.raises(ValueError, match=rf"inf for the rows {unseen}"):
+    with pytest.raises(ValueError, match=rf"K\(x, x\) is inf for row {unseen}"):
         GramRows(X, kernel, 1e6)
 
 

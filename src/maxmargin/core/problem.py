@@ -20,6 +20,7 @@ from maxmargin.core.compile import compiled, jitable
 from maxmargin.core.contract import (
     Identity,
     capabilities,
+    check_square,
     connect,
     find,
     inner,
@@ -257,9 +258,17 @@ class Problem:
         """Return the inner product of two weight vectors, <u, v>."""
         return float(inner(self.regularizer, u, v))
 
+    def square(self, w: np.ndarray) -> float:
+        """Return |w|^2; refuse a kernel by which it is below 0, and not by rounding alone."""
+        square = self.inner(w, w)
+        if square < 0.0 and self.kernel is not None:
+            check_square(self.regularizer, w, square)
+            return 0.0
+        return square
+
     def length(self, w: np.ndarray) -> float:
         """Return |w|."""
-        return math.sqrt(self.inner(w, w))
+        return math.sqrt(self.square(w))
 
     @property
     def n_oracle_calls(self) -> int:
@@ -449,7 +458,7 @@ class Problem:
 
     def regularized(self, risk: Primal, w: np.ndarray) -> Primal:
         """Return P(w), given R(w)."""
-        return Primal(risk.value + 0.5 * self.lam * self.inner(w, w), risk.excess)
+        return Primal(risk.value + 0.5 * self.lam * self.square(w), risk.excess)
 
     def primal(self, w: np.ndarray) -> float:
         """Return P(w), or an upper bound of it if the search is not exact."""

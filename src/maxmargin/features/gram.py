@@ -33,7 +33,11 @@ from maxmargin.core.contract import (
     times_gram,
 )
 from maxmargin.features.dense import Dense
-from maxmargin.features.kernels.checks import check_finite_block
+from maxmargin.features.kernels.checks import (
+    check_diagonal,
+    check_finite_block,
+    check_products,
+)
 from maxmargin.features.rows import frozen
 
 #: Numbers of one block of the matrix that is computed at once.
@@ -70,7 +74,7 @@ class GramRows:
         self.rows, self.kernel = rows, kernel
         self.shape, self.dtype = (n, n), np.dtype(np.float64)
         self.diagonal = np.asarray(kernel.diagonal(rows), dtype=np.float64)
-        check_finite_block(self.diagonal[:, None], np.arange(n), "K(x, x)")
+        check_diagonal(self.diagonal, f"kernel={kernel!r}: K(x, x)")
         n_slots = int(min(n, limit // (8 * n)))
         if n_slots < 1:
             raise ValueError(
@@ -81,7 +85,7 @@ class GramRows:
         given = kernel.whole(rows)
         if given is None and not self.is_whole:
             warnings.warn(
-                f"The Gram matrix of {n} rows takes {8e-6 * n * n:.0f} MB; cache_size="
+                f"The Gram matrix of {n} rows takes {8e-6 * n * n:.3g} MB; cache_size="
                 f"{limit / 1e6:g} MB holds {n_slots} of its columns, and the others are computed "
                 "again in every pass. For many rows take features of their own, such as "
                 "scikit-learn's Nystroem.",
@@ -189,6 +193,7 @@ class GramRows:
                 f"{block.shape}."
             )
         check_finite_block(block, rows, f"kernel={self.kernel!r}")
+        check_products(block, rows, self.diagonal, f"kernel={self.kernel!r}")
         return block
 
     def identity(self) -> Any:

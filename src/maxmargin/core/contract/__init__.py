@@ -33,6 +33,7 @@ from maxmargin.core.contract.features import (
 from maxmargin.core.contract.kernel import (
     KernelNorm,
     KernelUse,
+    check_square,
     kernel_use,
     make_ready,
     most_ready,
@@ -183,6 +184,7 @@ __all__ = [
     "belongs",
     "can_require",
     "capabilities",
+    "check_square",
     "clear_difference",
     "clear_row",
     "conjugate",

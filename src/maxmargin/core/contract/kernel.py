@@ -17,6 +17,9 @@ import numpy as np
 from maxmargin.core.contract.regularizer import metric, times_metric
 from maxmargin.core.dispatch import generic, generic_with_default, implements
 
+#: How far below 0 rounding may bring what cannot be negative, as a share of what it is a sum of.
+NEGATIVE = 1e-8
+
 
 class KernelUse(NamedTuple):
     """Where a structure has features that are known by a kernel, and the weights of them."""
@@ -86,3 +89,24 @@ def _times_kernel(regularizer, w):
         block = product[first : first + n_rows * width].reshape(n_rows, width)
         block[:] = times_gram(use.features, block)
     return product
+
+
+def check_square(norm: KernelNorm, w: np.ndarray, square: float) -> None:
+    """Refuse a kernel by which |w|^2 is ``square``, a number so far below 0 that it is no rounding.
+
+    |u.Kv| is at most the sum of |u_i| |v_j| sqrt(K_ii K_jj) over all i and j if K is positive. Of
+    this the same part may be rounding that is allowed in eigenvalues.
+    """
+    diagonal = np.asarray(norm.use.features.diagonal)
+    scaled = np.asarray(times_metric(norm.own, w))
+    most = 0.0
+    for first, width in norm.use.blocks:
+        block = slice(first, first + len(diagonal) * width)
+        sides = (np.abs(u[block]).reshape(-1, width).T @ np.sqrt(diagonal) for u in (w, scaled))
+        most += float(np.multiply(*sides).sum())
+    if square < -NEGATIVE * most:
+        raise ValueError(
+            f"The kernel is not positive: the squared length of w, w.Kw, is {square:g}. Its Gram "
+            "matrix has an eigenvalue below 0, so the objective has no minimum. Take a kernel "
+            "whose matrices have none."
+        )

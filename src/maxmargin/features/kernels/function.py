@@ -33,19 +33,32 @@ class CallableKernel:
 
     def bound(self, rows: Any) -> CallableKernel:
         """Try it on some rows: it must be finite, symmetric and positive."""
-        chosen = sample_of(rows.shape[0] if hasattr(rows, "shape") else len(rows))
+        chosen = sample_of(_n_rows(rows))
         some = rows[chosen] if hasattr(rows, "shape") else [rows[i] for i in chosen]
         check_gram(self.gram(some), chosen, f"kernel={self!r}")
         return self
 
     def gram(self, X: Any, Y: Any = None) -> np.ndarray:
         """Return the products of the rows X with the rows Y, by default with themselves."""
-        return np.asarray(self.function(X, X if Y is None else Y), dtype=np.float64)
+        others = X if Y is None else Y
+        shape = _n_rows(X), _n_rows(others)
+        try:
+            products = np.asarray(self.function(X, others), dtype=np.float64)
+        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            raise ValueError(f"{self._wanted(shape)}, but it failed: {error}") from error
+        if products.shape != shape:
+            raise ValueError(f"{self._wanted(shape)}, but it returned shape {products.shape}.")
+        return products
+
+    def _wanted(self, shape: tuple[int, int]) -> str:
+        return (
+            f"kernel={self!r} is called with many rows A and many rows B and must return the "
+            f"matrix of the products of all rows of A with all rows of B, here of shape {shape}"
+        )
 
     def diagonal(self, X: Any) -> np.ndarray:
         """Return the product of every row with itself, one call each."""
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        return np.array([float(self.gram(X[i : i + 1]).reshape(-1)[0]) for i in range(n)])
+        return np.array([float(self.gram(X[i : i + 1])[0, 0]) for i in range(_n_rows(X))])
 
     def whole(self, rows: Any) -> None:
         """Return None: the Gram matrix is computed."""
@@ -54,3 +67,7 @@ class CallableKernel:
     def parameters(self) -> dict[str, Any]:
         """Return the function, by which kernels are told apart within a process."""
         return {"function": repr(self.function)}
+
+
+def _n_rows(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)

@@ -7,7 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin.features.kernels.checks import check_finite_block, check_gram, sample_of
+from maxmargin.features.kernels.checks import (
+    MOST_FACTORED,
+    check_diagonal,
+    check_finite_block,
+    check_gram,
+    check_products,
+    has_factor,
+    sample_of,
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,8 @@ class Precomputed:
                 f"{rows.shape}."
             )
         check_finite_block(rows, np.arange(len(rows)), what)
+        diagonal = self.diagonal(rows)
+        check_diagonal(diagonal, f"{what}, its diagonal,")
         for first in range(0, len(rows), 1024):
             part = slice(first, first + 1024)
             uneven = np.abs(rows[part] - rows[:, part].T)
@@ -40,8 +50,12 @@ class Precomputed:
             if uneven[i, j] > 1e-8 * max(float(np.abs(rows[part]).max()), 1e-300):
                 check_gram(rows[np.ix_([first + i, j], [first + i, j])],
                            np.array([first + i, j]), what)  # fmt: skip
-        sample = sample_of(len(rows))
-        check_gram(rows[np.ix_(sample, sample)], sample, what)
+            check_products(rows[part], np.arange(len(rows))[part], diagonal, what)
+        if len(rows) > MOST_FACTORED:
+            sample = sample_of(len(rows))
+            check_gram(rows[np.ix_(sample, sample)], sample, what)
+        elif not has_factor(rows):
+            check_gram(rows, np.arange(len(rows)), what)
         return self
 
     def gram(self, X: Any, Y: Any = None) -> np.ndarray:
