@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin.core.problem import Primal, Problem
+from maxmargin.solvers.options import check_kinds
 
 
 @dataclass
@@ -62,7 +63,8 @@ class Solver(ABC):
     state_class: ClassVar[type[State]]
     #: What it requires: "convex", "linear" (in h) or "unit_slope" (dpsi/dh is 1) of the surrogate,
     #: "listed" (few outputs, which can be listed) or "marginals" (laws of outputs) of the
-    #: structure, "euclidean" of the regulariser.
+    #: structure, "euclidean" of the regulariser. Where an option decides, those of the instance
+    #: count, as they do for `takes_kernels`; those of the class are then those of its defaults.
     needs: ClassVar[frozenset[str]] = frozenset()
     #: Whether it takes features that are known by a kernel: it takes any norm, and calls
     #: `Problem.prepare` before a compiled call that reads examples.
@@ -78,6 +80,10 @@ class Solver(ABC):
     reach: ClassVar[float] = 1e-6
     #: Whether its weights are one dense vector, which checkpoints and weights of features need.
     has_dense_weights: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the options; what a subclass checks besides comes after this."""
+        check_kinds(self)
 
     def engine(self, problem: Problem) -> Solver:
         """Return the solver that does the work on this problem.

@@ -142,7 +142,7 @@ def named_solver(text: str) -> str | Solver:
     try:
         return SOLVERS[name](**options)
     except TypeError as error:
-        raise ValueError(f"solver {text!r}: {error}.") from None
+        raise ValueError(f"solver {text!r}: {str(error).rstrip('.')}.") from None
 
 
 class Clock:

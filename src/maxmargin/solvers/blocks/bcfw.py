@@ -118,6 +118,7 @@ class BlockFrankWolfe(Solver):
     takes_kernels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.step not in _KINDS:
             raise ValueError(
                 f"BlockFrankWolfe: step must be one of {list(_KINDS)}, got {self.step!r}."
@@ -127,8 +128,11 @@ class BlockFrankWolfe(Solver):
                 f"BlockFrankWolfe: sampling must be one of {list(_SAMPLINGS)}, got "
                 f"{self.sampling!r}."
             )
-        if self.cache < 0 or self.max_steps < 1:
-            raise ValueError("BlockFrankWolfe: cache must be >= 0 and max_steps >= 1.")
+        for name, least in (("cache", 0), ("max_steps", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(
+                    f"BlockFrankWolfe: {name} must be >= {least}, got {getattr(self, name)!r}."
+                )
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> BlockState:
         """Start at w = 0. Given weights, each block also gets the plane they violate most."""

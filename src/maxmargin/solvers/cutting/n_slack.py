@@ -73,6 +73,7 @@ class NSlack(Solver):
     knows_slack: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0.0 < self.accuracy < 1.0:
             raise ValueError(f"NSlack: accuracy must be between 0 and 1, got {self.accuracy!r}.")
         if self.max_inner < 1:

@@ -149,6 +149,7 @@ class OneSlack(Solver):
     needs: ClassVar[frozenset[str]] = frozenset({"convex"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.radius is not None and not 0.0 < self.radius < math.inf:
             raise ValueError(
                 f"OneSlack: radius must be None, or positive and finite, got {self.radius!r}."

@@ -238,6 +238,7 @@ class SDCA(Solver):
     takes_kernels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.repeats < 0:
             raise ValueError(f"SDCA: repeats must be >= 0, got {self.repeats!r}.")
 

@@ -120,6 +120,7 @@ class ExponentiatedGradient(Solver):
     reach: ClassVar[float] = 1e-2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.step not in ("backtracking", "fixed"):
             raise ValueError(
                 "ExponentiatedGradient: step must be one of ['backtracking', 'fixed'], got "

@@ -117,8 +117,9 @@ class MMCRF(Solver):
     reach: ClassVar[float] = 5e-2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, value in (("inner", self.inner), ("sweeps", self.sweeps), ("chunk", self.chunk)):
-            if value is not None and (isinstance(value, bool) or value != int(value) or value < 1):
+            if value is not None and value < 1:
                 raise ValueError(f"MMCRF: {name} must be an integer >= 1, got {value!r}.")
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> MarginalState:

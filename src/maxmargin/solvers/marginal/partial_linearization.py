@@ -85,8 +85,8 @@ class PartialLinearization(Solver):
     Parameters
     ----------
     tau : float >= 0
-        The temperature. 0 is Frank-Wolfe to the bit, and needs no marginals; small ones lose
-        outputs to underflow, and stall.
+        The temperature. 0 is Frank-Wolfe to the bit, and needs no more than that: neither marginals
+        nor a loss of slope 1. Small ones lose outputs to underflow, and stall.
     fall : float from -2 to 2
         The schedule of the temperature: in pass k = 0, 1, ... it is tau / (1 + k)^fall.
     block : bool
@@ -116,6 +116,7 @@ class PartialLinearization(Solver):
     reach: ClassVar[float] = 1e-2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (self.tau == 0.0 or 1e-12 <= self.tau <= 1e12):
             raise ValueError(
                 "PartialLinearization: tau must be 0, or from 1e-12 to 1e12, got "
@@ -127,6 +128,10 @@ class PartialLinearization(Solver):
             raise ValueError(
                 f"PartialLinearization: spread must be above 0 and below 1, got {self.spread!r}."
             )
+        if self.tau == 0.0:
+            stands_for = PlainBlocks if self.block else PlainBatch
+            for name in ("needs", "takes_kernels"):
+                object.__setattr__(self, name, getattr(stands_for, name))  # instances are frozen
 
     def engine(self, problem: Problem) -> Solver:
         """Return Frank-Wolfe where tau is 0."""

@@ -51,6 +51,7 @@ class MIRA(Solver):
     is_online: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0.0 < self.C < math.inf:
             raise ValueError(f"MIRA: C must be positive and finite, got {self.C!r}.")
 

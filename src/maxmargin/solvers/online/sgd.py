@@ -115,6 +115,7 @@ class SGD(Solver):
     is_online: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.t0 is not None and not 1.0 <= self.t0 < math.inf:
             raise ValueError(f"SGD: t0 must be None, or at least 1 and finite, got {self.t0!r}.")
         if self.rate is not None and not 0.0 < self.rate < math.inf:

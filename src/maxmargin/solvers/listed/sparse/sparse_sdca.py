@@ -122,6 +122,7 @@ class SparseSDCA(Solver):
     has_dense_weights: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, least in (("beam", 0), ("most", 1), ("repeats", 0)):
             if getattr(self, name) < least:
                 raise ValueError(
