@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from typing import NamedTuple
 
 import numba
@@ -13,6 +14,7 @@ import pytest
 
 from maxmargin import MulticlassSVM
 from maxmargin.cli.progress import LiveTable
+from maxmargin.core import cache
 from maxmargin.core import news as _compiling
 from maxmargin.core.compile import compiled, jitable, kernel
 from maxmargin.core.news import Compilation, compiling_shown, compiling_watched
@@ -62,6 +64,42 @@ def test_one_function_is_news_once_with_what_it_calls(outside, tmp_path):
     with compiling_watched(told.append) as watch:
         assert outside()(POINTS) == 7.0
     assert watch.compiled == 0 and len(told) == 2
+
+
+def test_all_that_is_waited_for_the_compiler_is_counted_by_the_clock(outside, monkeypatch):
+    """Also where others use the processor, and for reading and writing the cache."""
+    save = cache._StampedCache.save_overload
+
+    def slowly(self, sig, data):
+        time.sleep(0.2)
+        save(self, sig, data)
+
+    monkeypatch.setattr(cache._StampedCache, "save_overload", slowly)
+    began = time.perf_counter()
+    with compiling_watched() as watch:
+        outside()(POINTS)
+    spent = time.perf_counter() - began
+    assert watch.seconds[0][1] + 0.2 <= watch.waited <= spent
+    with compiling_watched() as watch:
+        outside()(POINTS)  # from the cache
+    assert watch.compiled == 0 and watch.waited > 0.0
+    with compiling_watched() as watch:
+        compiled(outer)
+        time.sleep(0.01)
+    assert watch.waited == 0.0  # nothing was called
+
+
+def test_seconds_and_budget_of_a_run_leave_waiting_out(monkeypatch):
+    monkeypatch.setenv("MAXMARGIN_MODE", "python")
+    lock, X = numba.core.compiler_lock.global_compiler_lock, np.eye(6)[:, :3]
+
+    def compile_something(event):
+        with lock:
+            time.sleep(0.3)
+
+    model = MulticlassSVM(time_budget=0.3, max_iter=3, tol=0.0, solver="sgd", random_state=0)
+    model.fit(X, np.arange(6) % 3, callbacks=[compile_something])
+    assert model.result_.n_iter == 3 and model.result_.seconds < 0.3
 
 
 def test_seconds_are_kept_beside_the_code_for_the_next_time(outside, tmp_path):

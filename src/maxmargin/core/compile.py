@@ -40,6 +40,8 @@ _FASTMATH: dict[Any, set[str]] = {
 _LOCK = threading.RLock()
 _WAITING: list[Callable[[], Any]] = []
 _is_loaded = False
+#: Seconds that it took to import numba and tell it of our functions, once that is done.
+_loading = 0.0
 
 
 def load_compiler() -> Any:
@@ -47,17 +49,24 @@ def load_compiler() -> Any:
 
     Where the package is installed, numba itself calls this before it compiles for the first time.
     """
-    global _is_loaded
+    global _is_loaded, _loading
+    began = time.perf_counter()
     import numba
 
     with _LOCK:
         if not _is_loaded:
             garbage = _GarbageWaits()
             listen(garbage.on_start, garbage.on_end)
+            _loading = time.perf_counter() - began
         _is_loaded = True
         while _WAITING:
             _WAITING.pop(0)()
     return numba
+
+
+def loading_seconds() -> float:
+    """Return how long it took to load the compiler; 0 as long as it is not loaded."""
+    return _loading
 
 
 def when_compiling(action: Callable[[], Any]) -> Callable[[], None]:
@@ -86,8 +95,16 @@ def when_compiling(action: Callable[[], Any]) -> Callable[[], None]:
     return call_off
 
 
-def listen(on_start: Callable[[Any], None], on_end: Callable[[Any], None]) -> Callable[[], None]:
-    """Let numba tell when it begins and ends to compile a function; return what ends that."""
+def listen(
+    on_start: Callable[[Any], None],
+    on_end: Callable[[Any], None],
+    kind: str = "numba:compile",
+) -> Callable[[], None]:
+    """Let numba tell when it begins and ends to compile a function; return what ends that.
+
+    Of the kind "numba:compiler_lock" it tells whenever the compiler is at work, also to read code
+    from the cache or to write it there.
+    """
     from numba.core import event
 
     class Listener(event.Listener):  # type: ignore[misc]
@@ -98,8 +115,8 @@ def listen(on_start: Callable[[Any], None], on_end: Callable[[Any], None]) -> Ca
             on_end(news)
 
     listener = Listener()
-    event.register("numba:compile", listener)
-    return lambda: event.unregister("numba:compile", listener)
+    event.register(kind, listener)
+    return lambda: event.unregister(kind, listener)
 
 
 class _GarbageWaits:

@@ -5,8 +5,10 @@ are not compiled, so they are not reported. If a function is compiled while anot
 compiled, it counts as part of that one.
 
 The seconds of each function are kept in a file beside its compiled code, for the next time. They
-are CPU seconds of the compiling thread, so a busy machine does not make them longer. For functions
-without known seconds, `_COARSE` has what `maxmargin warmup --json` measured on one machine.
+are CPU seconds of the compiling thread, so a busy machine does not make them longer. What a run
+waited for the compiler is another number: seconds by the clock, with those of loading it and of
+reading and writing the cache, since none of these is training. For functions without known seconds,
+`_COARSE` has what `maxmargin warmup --json` measured on one machine.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from maxmargin.core.compile import listen, when_compiling
+from maxmargin.core.compile import listen, loading_seconds, when_compiling
 
 __all__ = ["Compilation", "CompileWatch", "compiling_shown", "compiling_watched"]
 
@@ -76,19 +79,18 @@ class Compilation:
 
 @dataclass
 class CompileWatch:
-    """What was compiled so far, and how many seconds each function took."""
+    """What was compiled so far, and how many seconds each function took.
+
+    ``waited`` are the seconds by the clock that the compiler was at work, in whatever thread.
+    """
 
     seconds: list[tuple[Compilation, float]] = field(default_factory=list)
+    waited: float = 0.0
 
     @property
     def compiled(self) -> int:
         """How many functions were compiled."""
         return len(self.seconds)
-
-    @property
-    def total(self) -> float:
-        """Seconds of all functions together."""
-        return sum(seconds for _, seconds in self.seconds)
 
 
 @contextmanager
@@ -172,13 +174,39 @@ class _Follower:
         self.watch, self.begin, self.end = watch, begin, end
         self.depth = 0
         self.started = 0.0
+        self.loading_before = loading_seconds()
+        self.lock, self.n_at_work, self.at_work_since = Lock(), 0, 0.0
         self.current: Compilation | None = None
         self.kept: dict[Path, dict[str, float]] = {}
         self.stop: Callable[[], None] = lambda: None
 
     def listen(self) -> None:
         """Let numba tell its news from now on, until `stop` is called."""
-        self.stop = listen(self.on_start, self.on_end)
+        self.watch.waited += loading_seconds() - self.loading_before
+        stops = (
+            listen(self.on_start, self.on_end),
+            listen(self.on_work, self.on_rest, "numba:compiler_lock"),
+        )
+
+        def stop() -> None:
+            for each in stops:
+                each()
+
+        self.stop = stop
+
+    def on_work(self, news: Any) -> None:
+        """Note that a thread has work for the compiler."""
+        with self.lock:
+            self.n_at_work += 1
+            if self.n_at_work == 1:
+                self.at_work_since = time.perf_counter()
+
+    def on_rest(self, news: Any) -> None:
+        """Note that this work is done; that of others may go on."""
+        with self.lock:
+            self.n_at_work -= 1
+            if self.n_at_work == 0:
+                self.watch.waited += time.perf_counter() - self.at_work_since
 
     def on_start(self, news: Any) -> None:
         """Note that numba begins to compile a function."""

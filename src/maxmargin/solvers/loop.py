@@ -64,8 +64,8 @@ class Loop:
 
     @property
     def seconds_here(self) -> float:
-        """Seconds of this run, without compiling."""
-        return time.perf_counter() - self.started - self.compiling.total
+        """Seconds of this run, without those that it waited for the compiler."""
+        return time.perf_counter() - self.started - self.compiling.waited
 
     @property
     def oracle_calls(self) -> int:
