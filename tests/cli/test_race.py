@@ -42,6 +42,18 @@ def test_a_race(toy, capsys):
     assert told["optimum"]["dual"] == pytest.approx(known["dual"], rel=1e-6)
 
 
+def test_a_race_says_who_auto_was_and_whose_time_was_up(toy, capsys):
+    arguments = ["race", "multiclass", "toy.npz", "--solver", "auto", "--solver", "sgd"]
+    arguments += ["--seconds", "0.05", "--tol", "1e-2", "--optimum", "best.json"]
+    assert run(arguments) == 0
+    out, err = capsys.readouterr()
+    assert "auto: sdca: converged" in err and "sgd: time_budget" in err and "auto: sdca" in out
+    assert run([*arguments, "--json", "-q"]) == 0
+    first, second = json.loads(capsys.readouterr()[0])["courses"]
+    assert (first["solver"], first["chosen"], second["chosen"]) == ("auto", "sdca", "sgd")
+    assert (first["status"], second["status"]) == ("converged", "time_budget")
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -108,7 +108,7 @@ def test_runs_that_are_late_end(monkeypatch):
     assert goals["d"] == ()
     late = Limits(0.0, 40, 20.0, by=((0.5, 1e9), (1e-9, 0.0)))
     found = run_solver(make(), "bcfw", "bcfw", late, Limits(0.0, 1, 1.0))
-    assert found.status == "interrupted" and len({point.pass_ for point in found.points}) < 40
+    assert found.status == "late" and len({point.pass_ for point in found.points}) < 40
     # Without a dual nobody is late.
     found = run_solver(make(), "sgd", "sgd", late, Limits(0.0, 1, 1.0))
     assert found.points[-1].pass_ == 40

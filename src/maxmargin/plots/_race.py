@@ -79,5 +79,5 @@ def _draw(ax: Axes, courses: Sequence[Course], x: str, name: str, sign: float, b
             at[known], np.maximum(away[known], _LEAST), color=colour, linewidth=1.6,
             linestyle="-" if i < len(_style.COLOURS) else (0, (4, 1.5)),
             marker=_style.MARKERS[i % len(_style.MARKERS)], markersize=6,
-            markevery=[-1] if known.any() else None, markeredgecolor="white", label=course.solver,
+            markevery=[-1] if known.any() else None, markeredgecolor="white", label=course.label,
         )  # fmt: skip

@@ -14,7 +14,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,12 +47,23 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """One solver's run; ``error`` says why there was none."""
+    """One solver's run; ``error`` says why there was none.
+
+    ``status`` is that of the result, but "time_budget" where the seconds were over, and "late"
+    where others were at a gap long before. ``chosen`` is the solver that ran, which "auto" does not
+    say.
+    """
 
     solver: str
     points: list[Point]
     status: str = ""
     error: str = ""
+    chosen: str = ""
+
+    @property
+    def label(self) -> str:
+        """What to call it: its name, and after "auto" the solver that this was."""
+        return f"auto: {self.chosen}" if self.solver == "auto" and self.chosen else self.solver
 
     def first(self, reached: Callable[[Point], bool]) -> Point | None:
         """Return the first point that has reached something."""
@@ -145,6 +156,24 @@ def named_solver(text: str) -> str | Solver:
         raise ValueError(f"solver {text!r}: {str(error).rstrip('.')}.") from None
 
 
+def spelled(solver: Solver) -> str:
+    """Return the name of a solver with its options, as far as they are not the default.
+
+    Examples
+    --------
+    >>> spelled(named_solver("one_slack(inwards=True, radius=None)"))
+    'one_slack(inwards=True)'
+    >>> spelled(SOLVERS["bcfw"]())
+    'bcfw'
+    """
+    options = [
+        f"{option.name}={getattr(solver, option.name)!r}"
+        for option in fields(solver)
+        if getattr(solver, option.name) != option.default
+    ]
+    return f"{solver.name}({', '.join(options)})" if options else solver.name
+
+
 class Clock:
     """The callback of a race: records each pass by CPU time, and ends a run when time is up."""
 
@@ -152,6 +181,8 @@ class Clock:
         self.points: list[Point] = []
         self._primal, self._dual, self._limits = math.inf, -math.inf, limits
         self._start = time.process_time()
+        #: Why this clock ended the run, "" if it did not.
+        self.ended = ""
 
     def __call__(self, event: Iteration) -> bool:
         """Record a pass."""
@@ -164,8 +195,10 @@ class Clock:
         self.points.append(
             Point(record.pass_, record.oracle_calls, seconds, self._primal, self._dual)
         )
-        is_over = seconds >= self._limits.seconds or self._is_late(seconds)
-        return is_over and record.pass_ >= self._limits.least
+        if record.pass_ >= self._limits.least:
+            is_over = seconds >= self._limits.seconds
+            self.ended = "time_budget" if is_over else "late" if self._is_late(seconds) else ""
+        return bool(self.ended)
 
     def _is_late(self, seconds: float) -> bool:
         if not math.isfinite(self._dual):
@@ -217,7 +250,8 @@ def run_solver(
         dual = max(last.dual, result.dual) if math.isfinite(result.dual) else last.dual
         spent = max(time.process_time() - clock._start, last.seconds)
         points.append(last._replace(seconds=spent, primal=result.primal, dual=dual))
-    return Course(name, points, result.status)
+    status = clock.ended if result.status == "interrupted" and clock.ended else result.status
+    return Course(name, points, status, chosen=spelled(chosen))
 
 
 def _child(pipe: Any, make: Make, name: str, solver: str | Solver, limits: Limits) -> None:

@@ -72,7 +72,7 @@ def race(
 
     def tell(course: Course) -> None:
         if not quiet:
-            console.note(f"{course.solver}: {course.error or course.status}")
+            console.note(f"{course.label}: {course.error or course.status}")
 
     courses = racing.race(make, solvers, racing.Limits(tol, seconds=seconds), tell)
     key = hashlib.sha256(file.read_bytes() + repr((kind, format, params, own)).encode())
@@ -125,7 +125,7 @@ def _table(courses: list[Course], best: Optimum) -> tuple[list[str], list[list[A
         reached = [course.to_gap(level) for level in LEVELS] + [course.to_primal(0.01, best)]
         last = course.points[-1]
         row: list[Any] = [
-            course.solver,
+            course.label,
             *("" if point is None else f"{point.seconds:.3g}" for point in reached),
             last.pass_,
             last.oracle_calls,
