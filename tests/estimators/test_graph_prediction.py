@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ from maxmargin import Graph, GraphSVM, TreeSVM
 from maxmargin.estimators.graph.answers import check_labels_exist
 from maxmargin.inference import k_best_graph
 from maxmargin.inference.graph import marginals
-from maxmargin.inference.graph.answer import GraphAnswer
+from maxmargin.inference.graph.answer import GraphAnswer, KBest
 from maxmargin.inference.graph.factors import (
     AtLeastOne,
     AtMostOne,
@@ -234,6 +235,10 @@ def test_methods_of_inference_at_prediction(rings):
         ("predict_marginals", {"temperature": 0.0}, "temperature"),
         ("decision_function", {"method": "loopy"}, "method='loopy' is not known"),
         ("predict_topk", {"k": 0}, "k must be"),
+        ("predict_topk", {"time_limit": -1.0}, "time_limit must be a number >= 0"),
+        ("predict", {"method": "auto", "time_limit": np.inf}, "time_limit must be a number >= 0"),
+        ("predict", {"time_limit": 3.0}, "time_limit=3.0 is an option of method="),
+        ("predict", {"time_limit": None}, "time_limit=None is an option of method="),
     ],
 )
 def test_wrong_choices_are_refused(rings, call, options, message):
@@ -253,10 +258,11 @@ def test_rules_are_for_prediction_alone(rings):
 def test_the_k_best_that_are_not_proved_are_said(rings, monkeypatch):
     X, model = rings
 
-    def some(graph, k):
-        return [answer._replace(is_exact=False) for answer in k_best_graph(graph, k)]
+    def some(graph, k, time_limit):
+        found = k_best_graph(graph, k, time_limit=time_limit)
+        return KBest([answer._replace(is_exact=False) for answer in found], found.bound)
 
-    monkeypatch.setattr("maxmargin.estimators.graph.svm.k_best_graph", some)
+    monkeypatch.setattr("maxmargin.estimators.graph.prediction.k_best_graph", some)
     with pytest.warns(UserWarning, match=r"k best labellings of 2 of 2 graphs \(X\[0\], X\[1\]\)"):
         found = model.predict_topk(X[:2], 2)
     assert not found.outputs.is_exact.any()
@@ -290,6 +296,75 @@ def test_marginals_of_large_graphs_are_approximate_and_say_so(rings, monkeypatch
         patch.setattr(marginals, "N_LOOPY", 1)
         with pytest.warns(UserWarning, match="of 3 of 3 graphs .* have not converged"):
             model.predict_marginals(X[:3], method="loopy")
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """A graph of 40 nodes, all joined, whose best labelling nobody proves in a few seconds."""
+    rng = np.random.default_rng(0)
+    edges = [(a, b) for a in range(40) for b in range(a)]
+    X = [
+        (rng.normal(size=(40, 2)), edges, scale * rng.normal(size=(len(edges), 1)))
+        for scale in (1.0, 30.0)
+    ]
+    y = [rng.integers(4, size=40) for _ in X]
+    model = GraphSVM(max_iter=2, max_branches=0, tol=1.0, random_state=0).fit(X, y)
+    return X[1:], y[1:], model
+
+
+@pytest.mark.parametrize("options", [{"constraints": ExactlyOne((0, 1))}, {"method": "auto"}])
+def test_a_time_limit_ends_a_search_and_says_what_is_not_proved(hard, options):
+    X, y, model = hard
+    said = r"the labellings of 1 of 1 graphs \(X\[0\]\) .* not proved"
+    for _ in range(2):  # the first call compiles
+        began = time.monotonic()
+        with pytest.warns(UserWarning, match=said):
+            found = model.predict(X, time_limit=1.0, **options)
+    assert time.monotonic() - began < 5.0
+    assert not found.is_exact.any() and len(found[0]) == 40
+    with pytest.warns(UserWarning, match="the labellings of 1 of 1 graphs"):
+        assert 0.0 <= model.score(X, y, time_limit=0.2, **options) <= 1.0
+
+
+def test_a_time_limit_ends_the_list_of_the_k_best(hard):
+    X, _, model = hard
+    began = time.monotonic()
+    with pytest.warns(UserWarning, match=r"the k best labellings of 1 of 1 graphs \(X\[0\]\)"):
+        found = model.predict_topk(X, 50, time_limit=0.5)
+    assert time.monotonic() - began < 10.0
+    assert 1 <= len(found.outputs[0]) < 50 and not found.outputs.is_exact.any()
+
+
+def test_a_short_list_of_all_that_is_allowed_is_proved(bushes):
+    X, model = bushes
+    fixed = [["a", "b", "c", "a", None]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = model.predict_topk(X[:1], 9, fixed=fixed, time_limit=0.0)
+    assert len(found.outputs[0]) == 3 and found.outputs.is_exact.all()
+
+
+def test_scores_are_those_of_predictions_made_in_the_same_way(rings, bushes):
+    for X, model in (rings, bushes):
+        truth = model.predict(X)
+        assert model.score(X, truth) == 1.0
+        rule = ExactlyOne(range(5), on="c")
+        for options in (
+            {"constraints": rule},
+            {"method": "auto"},
+            {"rounding": "max", "relaxation": "lp"},
+            {"method": "auto", "fixed": [["a", None, None, None, None]] * len(X)},
+        ):
+            labels = model.predict(X, **options)
+            right = [np.mean(a == b) for a, b in zip(labels, truth, strict=True)]
+            weight = np.arange(len(X)) + 1.0
+            assert model.score(X, truth, **options) == pytest.approx(np.mean(right))
+            found = model.score(X, truth, sample_weight=weight, **options)
+            assert found == pytest.approx(np.average(right, weights=weight))
+    with pytest.raises(ValueError, match="n_draws=5 is an option of rounding="):
+        model.score(X, truth, n_draws=5)
+    with pytest.raises(NotFittedError):
+        GraphSVM().score(X, truth, method="auto")
 
 
 def test_graphs_without_edges_and_of_one_node(rings):

@@ -81,6 +81,12 @@ def test_k_best_marginals_and_max_marginals(rng):
         graph = case.graph
         for most_cells in (10**6, 1):
             answers = k_best_graph(graph, 4, most_cells=most_cells)
+            others = np.sort(case.scores)[::-1][4:]
+            best = others.max(initial=-np.inf)
+            assert answers.bound >= best - 1e-7
+            # Where nothing else is allowed, the list says so.
+            assert (answers.bound > -np.inf) or best == -np.inf
+            assert (answers.bound == -np.inf) or len(answers) == 4
             labels = np.array([answer.labels for answer in answers]).reshape(
                 len(answers), graph.n_nodes
             )
@@ -254,6 +260,19 @@ def test_progress_is_heard(rng, n_labels):
     assert (scores <= bounds).all()
     assert answer.score >= scores[-1] - 1e-9
     assert answer.bound <= bounds[-1] + 1e-9
+
+
+def test_the_k_best_of_a_search_that_ended_bound_what_is_not_listed(rng):
+    graph = hard_graph(rng, 4)
+    found = k_best_graph(graph, 5, time_limit=0.0, most_cells=9)
+    assert len(found) == 1 and not found[0].is_exact
+    assert found.bound >= found[0].score
+    apart = np.where(np.eye(3) > 0, -np.inf, 0.0)  # four nodes, all joined, three labels
+    edges = list(itertools.combinations(range(4), 2))
+    nothing = FactorGraph(np.zeros((4, 3)), edges, apart)
+    found = k_best_graph(nothing, 5, time_limit=0.0, most_cells=9)
+    assert found == [] and found.bound == 0.0  # not even that there is none is proved
+    assert k_best_graph(nothing, 5, most_cells=9).bound == -np.inf
 
 
 def test_time_is_kept(rng):

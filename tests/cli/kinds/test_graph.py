@@ -55,6 +55,14 @@ def test_from_training_to_evaluation(folder, capsys):
     assert exact.split() == rounded.split()
     out, _ = call(capsys, "evaluate", "a.mm", "test.npz", "--rounding", "max", "--json")
     assert json.loads(out)["node_accuracy"] >= 0.5
+    again, _ = call(capsys, "predict", "a.mm", "test.npz", "--method", "auto", "--time-limit", "60")
+    assert again == exact
+    out, _ = call(
+        capsys, "evaluate", "a.mm", "test.npz", "--method", "auto", "--time-limit", "9", "--json"
+    )
+    assert json.loads(out)["node_accuracy"] >= 0.5
+    _, err = call(capsys, "predict", "a.mm", "test.npz", "--time-limit", "5", code=2)
+    assert "time_limit=5.0 is an option of method=, rounding= and constraints=" in err
     _, err = call(capsys, "predict", "a.mm", "test.npz", "--rounding", "odd", code=2)
     assert "rounding='odd' is not known" in err
     out, _ = call(capsys, "inspect", "a.mm")

@@ -55,6 +55,10 @@ _SOLVING = OwnOptions(
                 "kleinberg_tardos; else they are searched."
             ),
         ],
+        "time_limit": Annotated[
+            float | None,
+            typer.Option(help="Seconds per graph, of --method and --rounding; else 10."),
+        ],
     },
     refusal="is for graphs, and {model} holds none",
 )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.inference.graph.answer import GraphAnswer
+from maxmargin.inference.graph.answer import GraphAnswer, KBest
 from maxmargin.inference.graph.marginals import GraphMarginals, LabelScores
 
 NOTHING_ALLOWED = "`fixed`, `allowed` and the constraints together allow no labelling."
@@ -70,9 +70,20 @@ def check_labels_exist(answer: GraphAnswer, classes: np.ndarray) -> Found:
         raise ValueError(
             f"{answer.method} found no labelling that the constraints allow, nor a proof that "
             "there is none. method='auto' and method='ilp' search on; a rounding may need "
-            "polish_by=."
+            "polish_by=, and all of them a larger time_limit=."
         )
     return Found(classes[answer.labels], answer.method, answer.is_exact)
+
+
+def check_any_labels(answers: KBest) -> None:
+    """Refuse an empty list of the k best: nothing is allowed, or nothing was found in time."""
+    if not answers:
+        raise ValueError(
+            NOTHING_ALLOWED
+            if answers.bound == -np.inf
+            else "no labelling was found that the constraints allow, nor a proof that there is "
+            "none. A larger time_limit= lets the search go on."
+        )
 
 
 def warn_of_approximations(found: list[Found], what: str, instead: str) -> None:
@@ -88,13 +99,14 @@ def warn_of_approximations(found: list[Found], what: str, instead: str) -> None:
         )
 
 
-def warn_of_no_proof(found: list[Found]) -> None:
-    """Warn of graphs for which it is not proved that the labellings listed are the best."""
+def warn_of_no_proof(found: list[Found], what: str, unknown: str) -> None:
+    """Warn of graphs for which it is not proved that the labellings are the best."""
     open_ = [i for i, own in enumerate(found) if not own.is_exact]
     if open_:
         warnings.warn(
-            f"the k best labellings of {len(open_)} of {len(found)} graphs ({_named(open_)}) are "
-            "the best that were found; it is not proved that there are none between them.",
+            f"{what} of {len(open_)} of {len(found)} graphs ({_named(open_)}) are the best that "
+            f"were found; it is not proved that {unknown}. `is_exact` of the answer says of which "
+            "graphs it is; a larger time_limit= (seconds per graph) may prove more.",
             stacklevel=3,
         )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["GraphAnswer", "Options"]
+__all__ = ["GraphAnswer", "KBest", "Options"]
 
 
 class GraphAnswer(NamedTuple):
@@ -37,6 +38,20 @@ class GraphAnswer(NamedTuple):
     is_exact: bool
     method: str
     n_iterations: int
+
+
+class KBest(list[GraphAnswer]):
+    """The k best labellings that were found, best first.
+
+    Attributes
+    ----------
+    bound : float
+        No labelling that is not listed scores higher; -inf if it is proved that there is none.
+    """
+
+    def __init__(self, answers: Iterable[GraphAnswer], bound: float) -> None:
+        super().__init__(answers)
+        self.bound = bound
 
 
 class Options(NamedTuple):

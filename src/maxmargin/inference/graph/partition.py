@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,11 @@ __all__ = ["best_by_partition"]
 
 def best_by_partition(
     graph: FactorGraph, solve: Callable[[FactorGraph], GraphAnswer]
-) -> Iterator[GraphAnswer]:
-    """Yield labellings from the best down, as long as there are any.
+) -> Generator[GraphAnswer, None, float]:
+    """Yield labellings from the best down, as long as any are found.
 
-    The bound of each answer is one on all labellings that were not yielded before.
+    The bound of each answer is one on all labellings that were not yielded before. Returned is a
+    bound on those that were never yielded, -inf if there is none.
 
     Parameters
     ----------
@@ -68,3 +69,4 @@ def best_by_partition(
             kept = held[own][x]
             held[own] = -np.inf
             held[own][x] = kept
+    return lost

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from maxmargin.inference._checks import check_count
 from maxmargin.inference.answer import CostProfile
-from maxmargin.inference.graph.answer import GraphAnswer, Options
+from maxmargin.inference.graph.answer import GraphAnswer, KBest, Options
 from maxmargin.inference.graph.auto import auto
 from maxmargin.inference.graph.binary import cut, roof
 from maxmargin.inference.graph.counted import fitting_tree
@@ -148,12 +147,13 @@ def k_best_graph(
     *,
     time_limit: float | None = None,
     most_cells: int = 30_000_000,
-) -> list[GraphAnswer]:
+) -> KBest:
     """Return the k best labellings, best first; fewer if fewer are allowed.
 
     Forests and graphs with a small junction tree take one pass. Other graphs are solved anew, up to
     n times per labelling, by ``solve_graph``: then `is_exact` says of each answer whether it is
-    proved that no labelling that comes later scores higher. A time limit ends the list.
+    proved that no labelling that comes later scores higher. A time limit ends the list; its `bound`
+    is one on all labellings that are not listed, -inf if there are no others.
 
     Examples
     --------
@@ -168,14 +168,14 @@ def k_best_graph(
     shape = graph.shape
     # There are no more labellings than this.
     n_all = float(np.prod(shape.n_labels.astype(np.float64)))
-    k = k if k <= n_all else int(n_all)
+    k, is_all = (k, False) if k < n_all else (int(n_all), True)
     labels, scores = np.empty((k, graph.n_nodes), dtype=np.int32), np.empty(k)
     order = known_forest(shape)
     if order is not None and float(k) * float(shape.message_at[-1]) <= most_cells:
         count = best_k_forest(
             shape, graph.unary, graph.tables, order, k, kbest_room(shape, k), labels, scores
         )
-        return _listed(labels, scores, count, "forest")
+        return _listed(labels, scores, count, "forest", is_all)
     fitting, tree = fitting_tree(graph, most_cells)
     if tree is not None and kbest_cells(tree, k) <= most_cells:
         dense = dense_graph(fitting)
@@ -184,19 +184,23 @@ def k_best_graph(
         count = best_k_junction(
             dense.shape, dense.unary, dense.tables, tree, k, room, labels, scores
         )
-        return _listed(labels[:, : graph.n_nodes], scores, count, "junction")
-    return _k_best_by_calls(graph, k, options)
+        return _listed(labels[:, : graph.n_nodes], scores, count, "junction", is_all)
+    found = _k_best_by_calls(graph, k, options)
+    return KBest(found, -np.inf) if is_all and len(found) == k else found
 
 
-def _listed(labels: Any, scores: Any, count: int, method: str) -> list[GraphAnswer]:
+def _listed(labels: Any, scores: Any, count: int, method: str, is_all: bool) -> KBest:
     """Return the first `count` labellings as exact answers."""
-    return [
+    found = [
         GraphAnswer(labels[r].copy(), float(scores[r]), float(scores[r]), True, method, 0)
         for r in range(count)
     ]
+    # A list that is shorter than was asked for holds all that is allowed.
+    is_whole = is_all or count < len(scores)
+    return KBest(found, -np.inf if is_whole else found[-1].score)
 
 
-def _k_best_by_calls(graph: FactorGraph, k: int, options: Options) -> list[GraphAnswer]:
+def _k_best_by_calls(graph: FactorGraph, k: int, options: Options) -> KBest:
     """Return the k best by solving the graph with labels forbidden."""
     end = None if options.time_limit is None else time.monotonic() + options.time_limit
 
@@ -204,12 +208,14 @@ def _k_best_by_calls(graph: FactorGraph, k: int, options: Options) -> list[Graph
         left = None if end is None else max(0.0, end - time.monotonic())
         return auto(part, options._replace(time_limit=left))
 
-    found = []
-    for answer in itertools.islice(best_by_partition(graph, solve), k):
-        found.append(answer)
-        if end is not None and time.monotonic() >= end:
-            break
-    return found
+    parts = best_by_partition(graph, solve)
+    found: list[GraphAnswer] = []
+    while len(found) < k and (not found or end is None or time.monotonic() < end):
+        try:
+            found.append(next(parts))
+        except StopIteration as over:
+            return KBest(found, over.value)
+    return KBest(found, found[-1].bound)
 
 
 def graph_profile(graph: FactorGraph, reference: npt.ArrayLike) -> CostProfile:
