@@ -239,6 +239,7 @@ def main() -> None:
     PAGE.write_text("\n".join(parts), encoding="utf-8")
     write_between(CHOOSING, "tolerance", table(*tolerance()))
     write_between(GRAPHS, "instances", table(*instances()))
+    write_between(GRAPHS, "methods", table(*instance_methods()))
     write_between(GRAPHS, "scenes", table(*scenes()))
     write_between(KERNELS, "kernels", table(*kernels()))
     write_between(SEARCHED, "headline", table(*headline()))
@@ -293,6 +294,26 @@ def instances() -> tuple[list[str], list[list[Any]]]:
             ]
         )
     return heads, rows
+
+
+def instance_methods() -> tuple[list[str], list[list[Any]]]:
+    """Return a row for each problem and each method that takes it."""
+    rows = []
+    for line in lines("graph_inference"):
+        facts = line["facts"]
+        for method, found in facts.get("methods", {}).items():
+            if "refused" not in found:
+                rows.append(
+                    [
+                        line["what"].partition(":")[0],
+                        method,
+                        _energy(found["bound"]),
+                        _energy(found["energy"]),
+                        number(found["seconds"]),
+                        found["by"] if found["is_exact"] else "no",
+                    ]
+                )
+    return ["problem", "method", "bound", "energy", "CPU s", "proved by"], rows
 
 
 def _energy(value: float | None) -> str:
