@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin import MultilabelSVM
+from maxmargin import GraphSVM, MultilabelSVM, TreeSVM
 from maxmargin.costs import Hamming, tabulate
 from maxmargin.datasets import make_label_sets
 from maxmargin.search import Angular, ConvexHull
@@ -48,6 +48,21 @@ def test_searches_that_a_time_limit_would_mislead_are_refused(search):
     )  # fmt: skip
     with pytest.raises(ValueError, match=r"needs the oracle .* Searches that fit: hull"):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize("training", ["integral", "relaxed"])
+def test_a_surrogate_that_no_search_finds_is_refused_by_name(training):
+    nodes, edges, y = [[1.0], [0.0], [0.0]], [(0, 1), (1, 2), (2, 0)], [[0, 1, 1]]
+    model = GraphSVM(surrogate="normalized", training=training)
+    with pytest.raises(ValueError, match=r"surrogate='normalized' .* 'profile', which .*Graphs wi"):
+        model.fit([(nodes, edges)], y)
+    with pytest.raises(ValueError, match=r"Surrogates that fit: margin, slack, beta, .*, prob\.$"):
+        model.fit([(nodes, edges)], y)
+    with pytest.raises(ValueError, match=r"'profile', .* Searches that fit: none"):
+        model.set_params(search="profile").fit([(nodes, edges)], y)
+    for each in (GraphSVM, TreeSVM):
+        with pytest.raises(ValueError, match="is for label sets .* and sequences .* only"):
+            each(surrogate="micro_f1").fit([(nodes, edges[:2])], y)
 
 
 def test_a_time_limit_without_programmes_is_refused():

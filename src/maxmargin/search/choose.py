@@ -9,7 +9,13 @@ from maxmargin.search.contract import Search
 from maxmargin.search.direct import Direct
 from maxmargin.search.hull.convex_hull import FALLBACKS, ConvexHull
 from maxmargin.search.profile import Profile
-from maxmargin.surrogates import BetaScaling, GeneralizedScaling, SlackRescaling, Surrogate
+from maxmargin.surrogates import (
+    SURROGATES,
+    BetaScaling,
+    GeneralizedScaling,
+    SlackRescaling,
+    Surrogate,
+)
 
 #: A profile that takes longer than this many calls of the oracle is slower than a hull search that
 #: starts from the outputs of the last pass (measured on handwritten words and on chunking).
@@ -25,6 +31,8 @@ def bind_search(search: Any, surrogate: Surrogate, data: Any, cost: Any) -> Any:
     if isinstance(search, str):
         if tilt is not None:
             return Direct(1.0, float(tilt))
+        if not is_increasing(surrogate):
+            check_surrogate_fits(surrogate, data, cost)
         search = best_search(data, cost) if is_increasing(surrogate) else Profile()
     check_search_fits(search, surrogate, data, cost)
     return search.bind(data, cost, surrogate)
@@ -57,6 +65,24 @@ def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any
         raise ValueError(
             f"search={search!r} {reason}. Searches that fit: {', '.join(fitting) or 'none'}."
         )
+
+
+def check_surrogate_fits(surrogate: Surrogate, data: Any, cost: Any) -> None:
+    """Refuse a surrogate that only a profile can search, where the structure has none."""
+    reason = why_not(Profile(), surrogate, data, cost)
+    if reason:
+        names = {kind: name for name, kind in SURROGATES.items()}
+        # Those that are measured by the cost itself, and grow with it: some search takes them.
+        fitting = [name for name, kind in SURROGATES.items() if _grows_with_the_cost(kind)]
+        raise ValueError(
+            f"surrogate={names.get(type(surrogate), surrogate)!r} does not grow with the cost, so "
+            "that only a search among the best outputs of every cost finds its maximum. That "
+            f"{reason}. Surrogates that fit: {', '.join(fitting)}."
+        )
+
+
+def _grows_with_the_cost(kind: type) -> bool:
+    return getattr(kind, "criteria", "cost") == "cost" and getattr(kind, "is_increasing", True)
 
 
 def why_not(search: Search, surrogate: Surrogate, data: Any, cost: Any) -> str:
