@@ -81,7 +81,7 @@ BOUNDED = UNPROFILED
 @pytest.mark.parametrize("batch", BATCHES)
 def test_losses_and_gradients_are_those_of_all_outputs(batch, surrogate, as_python, rng):
     if (batch, surrogate) in UNSEARCHED:
-        with pytest.raises(ValueError, match="surrogate='normalized' .* that fit: margin"):
+        with pytest.raises(ValueError, match=r"surrogate='normalized' .* that fit: margin"):
             check(BATCHES[batch](rng), PSIS[surrogate])
         return
     is_exact = [check(BATCHES[batch](rng), PSIS[surrogate]) for _ in range(2)]

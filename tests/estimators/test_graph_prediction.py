@@ -284,7 +284,7 @@ def test_marginals_of_large_graphs_are_approximate_and_say_so(rings, monkeypatch
     assert bounds.methods == ["bound"] * 3 and top.is_exact.all()
     assert all((a >= b - 1e-9).all() for a, b in zip(bounds, top, strict=True))
     with monkeypatch.context() as patch:
-        patch.setattr(marginals, "fitting_tree", lambda graph, most, must=False: (graph, None))
+        patch.setattr(marginals, "fitting_tree", lambda graph, most, way_out=None: (graph, None))
         with pytest.warns(
             UserWarning, match=r"marginals of 3 of 3 graphs \(X\[0\], X\[1\], X\[2\]\) are"
         ):
@@ -310,6 +310,18 @@ def hard():
     y = [rng.integers(4, size=40) for _ in X]
     model = GraphSVM(max_iter=2, max_branches=0, tol=1.0, random_state=0).fit(X, y)
     return X[1:], y[1:], model
+
+
+def test_graphs_that_are_too_large_for_exact_answers_name_what_fits_the_call(hard):
+    X, _, model = hard
+    for call, fitting, other in (
+        ("predict_marginals", "'loopy' and 'smoothed'", "bound"),
+        ("decision_function", "'bound' fits a graph of any size", "loopy"),
+        ("predict", "'auto', 'srmp', and 'branch'", "loopy"),
+    ):
+        with pytest.raises(ValueError, match=r"X\[0\]: the junction tree needs") as refusal:
+            getattr(model, call)(X, method="junction" if call == "predict" else "exact")
+        assert fitting in str(refusal.value) and other not in str(refusal.value)
 
 
 @pytest.mark.parametrize("options", [{"constraints": ExactlyOne((0, 1))}, {"method": "auto"}])

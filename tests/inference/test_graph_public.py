@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from maxmargin.inference import (
     k_best_graph,
     solve_graph,
 )
+from maxmargin.inference.graph import marginals
 from maxmargin.inference.graph.answer import GraphAnswer, Options
 from maxmargin.inference.graph.auto import _better
 from maxmargin.inference.graph.factors import AtMostOne, Implies, Table
@@ -273,6 +275,21 @@ def test_the_k_best_of_a_search_that_ended_bound_what_is_not_listed(rng):
     found = k_best_graph(nothing, 5, time_limit=0.0, most_cells=9)
     assert found == [] and found.bound == 0.0  # not even that there is none is proved
     assert k_best_graph(nothing, 5, most_cells=9).bound == -np.inf
+
+
+def test_each_function_names_methods_of_its_own_where_a_junction_tree_is_too_large(rng):
+    graph = hard_graph(rng, 4)
+    for ask, methods in (
+        (lambda **how: solve_graph(graph, how.get("method", "junction"), time_limit=0.0), METHODS),
+        (lambda **how: graph_marginals(graph, **how), marginals.METHODS),
+        (lambda **how: graph_max_marginals(graph, **how), marginals.MAX_METHODS),
+    ):
+        with pytest.raises(ValueError, match=r"most_cells of .* raises the limit") as refusal:
+            ask()
+        named = [word.strip("'") for word in re.findall(r"'\w+'", str(refusal.value))]
+        assert set(named) <= set(methods)
+        for method in named:
+            ask(method=method)
 
 
 def test_time_is_kept(rng):

@@ -61,7 +61,7 @@ def test_a_surrogate_that_no_search_finds_is_refused_by_name(training):
     with pytest.raises(ValueError, match=r"'profile', .* Searches that fit: none"):
         model.set_params(search="profile").fit([(nodes, edges)], y)
     for each in (GraphSVM, TreeSVM):
-        with pytest.raises(ValueError, match="is for label sets .* and sequences .* only"):
+        with pytest.raises(ValueError, match=r"is for label sets .* and sequences .* only"):
             each(surrogate="micro_f1").fit([(nodes, edges[:2])], y)
 
 

@@ -90,18 +90,21 @@ def counted_graph(graph: FactorGraph) -> FactorGraph:
 
 
 def fitting_tree(
-    graph: FactorGraph, most_cells: float, must: bool = False
+    graph: FactorGraph, most_cells: float, way_out: str | None = None
 ) -> tuple[FactorGraph, JunctionTree | None]:
     """Return the graph with counters, or without, and a junction tree of it that is small enough.
 
-    If there is none the tree is None; if it is a must, it is refused with its size.
+    If there is none the tree is None. If there is a way out the tree is a must: it is refused with
+    its size, and with the way out.
     """
     fitting = counted_graph(graph)
     for each in (fitting, graph) if fitting is not graph else (graph,):
         tree = find_junction_tree(each.shape, most_cells) if is_worth_ordering(each.shape) else None
         if tree is not None:
             return each, tree
-    return fitting, junction_tree(fitting.shape, most_cells) if must else None
+    if way_out is None:
+        return fitting, None
+    return fitting, junction_tree(fitting.shape, most_cells, way_out)
 
 
 def is_worth_ordering(shape: Shape) -> bool:

@@ -23,6 +23,12 @@ from maxmargin.inference.graph.shape import Shape
 
 __all__ = ["acyclic", "direct_answer", "forest", "junction", "known_forest"]
 
+#: What there is for graphs whose junction tree is too large.
+WAY_OUT = (
+    "Methods that fit a graph of any size: 'auto', 'srmp', and 'branch' on top of it. most_cells "
+    "of solve_graph raises the limit."
+)
+
 
 @per_shape
 def known_forest(shape: Shape) -> ForestOrder | None:
@@ -64,7 +70,7 @@ def acyclic(graph: FactorGraph, options: Options) -> GraphAnswer:
 def junction(graph: FactorGraph, options: Options) -> GraphAnswer:
     """Solve a graph by bucket elimination; refuse one whose tables would be too large."""
     found = by_fitting_tree(graph, options.most_cells)
-    return found or by_tree(graph, junction_tree(graph.shape, options.most_cells))
+    return found or by_tree(graph, junction_tree(graph.shape, options.most_cells, WAY_OUT))
 
 
 def by_fitting_tree(graph: FactorGraph, most_cells: float) -> GraphAnswer | None:

@@ -47,6 +47,15 @@ N_LOOPY, N_PASSES, N_SRMP = 1000, 2000, 500
 #: Loopy belief propagation has converged when messages change by less than this share of the
 #: temperature.
 DAMPING, STILL = 0.3, 1e-7
+#: What there is for graphs whose junction tree is too large: for marginals, for max-marginals.
+WAY_OUT = (
+    "Methods that fit a graph of any size, and approximate: 'loopy' and 'smoothed'; 'auto' is "
+    "exact where it can be. most_cells of graph_marginals raises the limit."
+)
+MAX_WAY_OUT = (
+    "The method 'bound' fits a graph of any size, and gives numbers that the max-marginals never "
+    "exceed; 'auto' is exact where it can be. most_cells of graph_max_marginals raises the limit."
+)
 #: The most entries of a rule that is written out as a table, for methods that approximate.
 MOST_CELLS = 100_000
 
@@ -144,7 +153,7 @@ def graph_marginals(
     if method in ("exact", "auto"):
         if known_forest(graph.shape) is not None:
             return _exact(graph, graph, None, temperature)
-        fitting, tree = fitting_tree(graph, most_cells, method == "exact")
+        fitting, tree = fitting_tree(graph, most_cells, WAY_OUT if method == "exact" else None)
         if tree is not None:
             return _exact(graph, fitting, tree, temperature)
     dense = own_tables(dense_graph(counted_graph(graph), MOST_CELLS))
@@ -334,7 +343,7 @@ def _exact_max_marginals(graph: FactorGraph, most_cells: int, must: bool) -> Lab
     if loose is not None:
         acyclic_max_marginals(shape, unary, tables, loose, acyclic_room(shape), result)
         return LabelScores(_rows(shape, result, graph.n_nodes), "acyclic", True)
-    fitting, tree = fitting_tree(graph, most_cells, must)
+    fitting, tree = fitting_tree(graph, most_cells, MAX_WAY_OUT if must else None)
     if tree is None:
         return None
     dense = dense_graph(fitting)

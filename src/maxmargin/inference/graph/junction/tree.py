@@ -64,10 +64,11 @@ class JunctionTree(NamedTuple):
     n_cells: float
 
 
-def junction_tree(shape: Shape, most_cells: float) -> JunctionTree:
+def junction_tree(shape: Shape, most_cells: float, way_out: str = "") -> JunctionTree:
     """Return the junction tree of min-fill; refuse one of more than `most_cells` table cells.
 
-    The size is computed as a float before anything is allocated.
+    The size is computed as a float before anything is allocated. ``way_out`` ends the refusal: what
+    the caller offers in place of a junction tree.
     """
     tree = find_junction_tree(shape, most_cells)
     if tree is None:
@@ -75,8 +76,7 @@ def junction_tree(shape: Shape, most_cells: float) -> JunctionTree:
         raise ValueError(
             f"the junction tree needs tables of {'' if is_whole else 'more than '}{n_cells:.3g} "
             f"cells (the largest joins {width} nodes); at most {most_cells:.3g} "
-            "are allowed. Methods that fit a graph of any size: 'srmp', and 'branch' on top of it. "
-            "most_cells raises the limit."
+            f"are allowed.{way_out and ' '}{way_out}"
         )
     return tree
 
