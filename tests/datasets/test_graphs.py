@@ -269,7 +269,6 @@ def test_without_scikit_image_cutting_is_refused(monkeypatch):
 
 
 def test_an_image_is_cut(rng):
-    pytest.importorskip("skimage")
     image = rng.random((40, 60, 3)) * 0.1
     image[:, 30:] += 0.8
     graph = superpixel_graph(image, n_segments=20)
