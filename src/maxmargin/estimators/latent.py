@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.estimators.chain.latent import ChainCompletion
 from maxmargin.estimators.chain.svm import ChainSVM
+from maxmargin.estimators.graph.svm import GraphSVM, TreeSVM
 from maxmargin.estimators.structured import StructuredSVM
 from maxmargin.inputs.checks import check_number, check_weights
 from maxmargin.solvers import run
@@ -207,9 +208,15 @@ class LatentSVM(BaseEstimator):
             return clone(given)
         if given is None or inspect.isclass(given) or hasattr(given, "get_params"):
             if not isinstance(given, StructuredSVM):
+                more = ""
+                if isinstance(given, (GraphSVM, TreeSVM)):
+                    more = (
+                        " Unknown labels of nodes are left out of training with their edges: fit "
+                        "the estimator itself."
+                    )
                 raise TypeError(
                     "estimator must be a StructuredSVM, a structure in plain Python whose outputs "
-                    f"are pairs, or a ChainSVM; got {given!r}."
+                    f"are pairs, or a ChainSVM; got {given!r}.{more}"
                 )
             estimator = StructuredSVM(**given.get_params(deep=False))
         else:
