@@ -69,7 +69,8 @@ def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any
 
 def check_surrogate_fits(surrogate: Surrogate, data: Any, cost: Any) -> None:
     """Refuse a surrogate that only a profile can search, where the structure has none."""
-    reason = why_not(Profile(), surrogate, data, cost)
+    search: Any = Profile()
+    reason = why_not(search, surrogate, data, cost)
     if reason:
         names = {kind: name for name, kind in SURROGATES.items()}
         # Those that are measured by the cost itself, and grow with it: some search takes them.
