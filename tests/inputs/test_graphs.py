@@ -76,6 +76,38 @@ def test_features_may_be_sparse_and_edges_missing():
     assert read.stack.edge_at.tolist() == [0, 2, 2]
 
 
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.coo_matrix])
+def test_features_of_networkx_may_be_sparse_rows(kind):
+    nodes = {name: {"features": kind(NODES[v : v + 1])} for v, name in enumerate("xyz")}
+    edges = {("x", "y"): {"features": kind(FEATURES[:1])}, ("z", "y"): {"features": kind([[2]])}}
+    read, kinds = read_graphs([networkx_graph(nodes=nodes, edges=edges)])
+    assert sp.issparse(read.stack.nodes) and sp.issparse(read.stack.edge_features)
+    np.testing.assert_array_equal(read.stack.nodes.toarray(), NODES)
+    np.testing.assert_array_equal(read.stack.edge_features.toarray(), FEATURES)
+    assert (kinds.n_columns, kinds.n_edge_columns) == (2, 1)
+
+
+def test_sparse_vectors_of_networkx_are_rows():
+    row = sp.coo_array(NODES[1])  # of one dimension
+    read, _ = read_graphs([Named({"x": {"features": row}, "y": {"features": row}}, {})])
+    np.testing.assert_array_equal(read.stack.nodes.toarray(), NODES[[1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([sp.csr_matrix([[1.0, 2.0]]), [1.0, 2.0]], "sparse rows and others: number 1 is a list"),
+        ([sp.csr_matrix([[1.0, 2.0]]), sp.csr_matrix([[1.0]])], "number 1 has 1 entries, number 0"),
+        ([sp.csr_matrix(NODES)] * 2, r"number 0 has shape \(3, 2\); expected one row"),
+        ([[1.0, 2.0], [1.0]], "are not vectors of one length"),
+    ],
+)
+def test_features_of_networkx_that_do_not_stack_are_refused(rows, message):
+    nodes = {name: {"features": row} for name, row in zip("xy", rows, strict=True)}
+    with pytest.raises(ValueError, match=rf"X\[0\]: the attribute 'features' of nodes.*{message}"):
+        read_graphs([Named(nodes, {})])
+
+
 def test_types_and_hyperedges():
     graph = Graph(
         NODES, EDGES, node_types=["a", "b", "a"], edge_types=[1, 0], hyperedges=[(2, 0, 1)]

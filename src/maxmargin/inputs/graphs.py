@@ -104,8 +104,10 @@ def from_networkx(graph: Any, where: str = "graph") -> Graph:
     Parameters
     ----------
     graph : networkx graph
-        Every node has the attribute ``features``, a vector. Edges may have it, if all have. The
-        attributes ``type`` of nodes and edges and ``weight`` of nodes are optional.
+        Every node has the attribute ``features``, a vector or a sparse row (CSR). Edges may have
+        it, if all have. The ends of an edge without direction stand in the order in which it lists
+        them, which is mostly that of its nodes. The attributes ``type`` of nodes and edges and
+        ``weight`` of nodes are optional.
     where : str
         What errors call the graph.
     """
@@ -142,7 +144,28 @@ def _attribute(items: Any, name: str, where: str, kind: str) -> list[Any] | None
 def _vectors(rows: list[Any] | None, what: str) -> Any:
     if rows is None:
         return None
+    if any(sp.issparse(row) for row in rows):
+        return _sparse_rows(rows, what)
     try:
         return np.array([np.atleast_1d(row) for row in rows], dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} are not vectors of one length: {error}") from None
+
+
+def _sparse_rows(rows: list[Any], what: str) -> sp.csr_matrix:
+    """Return sparse rows as one CSR matrix."""
+    for k, row in enumerate(rows):
+        if not sp.issparse(row):
+            raise ValueError(
+                f"{what} are sparse rows and others: number {k} is a {type(row).__name__}. Make "
+                "all of them sparse, or none."
+            )
+        if row.ndim == 2 and row.shape[0] != 1:
+            raise ValueError(f"{what}: number {k} has shape {row.shape}; expected one row.")
+        if row.shape[-1] != rows[0].shape[-1]:
+            raise ValueError(
+                f"{what} are not vectors of one length: number {k} has {row.shape[-1]} entries, "
+                f"number 0 has {rows[0].shape[-1]}."
+            )
+    flat = [row if row.ndim == 2 else row.reshape((1, -1)) for row in rows]
+    return sp.csr_matrix(sp.vstack(flat, format="csr", dtype=np.float64))
