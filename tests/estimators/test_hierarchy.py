@@ -485,6 +485,21 @@ def test_bad_input_is_refused_before_any_work(rng, params, y, message):
         svm(**params).fit(X, leaves if y is None else y)
 
 
+@pytest.mark.parametrize("surrogate", ["margin", "slack", "log", "prob"])
+def test_costs_that_no_search_goes_by_are_refused_by_name(rng, surrogate):
+    X, _ = leaf_data(rng)
+    sets = [{"cat", "owl"}, {"dog"}, {"owl"}] * 20
+    options = {"hierarchy": DAG, "surrogate": surrogate, "space": "paths"}
+    with pytest.raises(ValueError, match=r"'cat' has .*ZeroOne\(\) is not.*'node_hamming'"):
+        svm(cost="zero_one", **options).fit(X, sets)
+    for space in ("auto", "paths", "closed"):
+        for hierarchy in (TREE, DAG):
+            named = {**options, "space": space, "hierarchy": hierarchy}
+            with pytest.raises(ValueError, match="ExampleF1 is no cost of") as caught:
+                svm(cost="f1", **named).fit(X, [{"cat"}, {"dog"}] * 30)
+            assert "f1," not in str(caught.value)
+
+
 def test_paths_of_different_depths_are_one_tree(rng):
     X, y = leaf_data(rng)
     labels = np.where(y == "cat", "pet/cat/siamese", y)

@@ -14,7 +14,8 @@ from maxmargin.costs.tables import F1Cost
 
 @dataclass(frozen=True)
 class ExampleF1(Cost):
-    """1 - F1 of each label set: 1 - 2 |y and y_i| / (|y| + |y_i|). For label sets only.
+    """1 - F1 of each label set: 1 - 2 |y and y_i| / (|y| + |y_i|). For label sets only,
+    not for sets of nodes of a hierarchy.
 
     It is no sum over labels: its oracle is exact for independent labels, and where all label sets
     can be listed. With edges between more labels the surrogate `MicroF1` stands for it.
@@ -24,6 +25,14 @@ class ExampleF1(Cost):
     >>> ExampleF1().tabulate("switches", ["a", "b"], [[1, 1], [0, 2]]).price
     array([1., 1.])
     """
+
+    @classmethod
+    def prices(cls, kind: str) -> bool:
+        """Tell whether the cost has tables for a kind of parts.
+
+        Nodes of a hierarchy are switches too, but no search of theirs finds the worst F1.
+        """
+        return kind != "nodes" and super().prices(kind)
 
     def switches(self, names: Names, sizes: np.ndarray) -> F1Cost:
         """Return the loss as compiled code reads it; refuse empty truths, which teach nothing."""

@@ -270,7 +270,7 @@ def _check_nodes(
     data = node_sets_data(np.zeros((4, 1)), truth, shape, alpha=rng.random(m))
     parts = true_parts(data)
     tables = cost.tabulate("nodes", known, parts.sizes, parts.hierarchy)
-    _check_tables(name, tables, m, 4, (SwitchCost, SetEdgeCost, F1Cost, WholeCost))
+    _check_tables(name, tables, m, 4, (SwitchCost, SetEdgeCost, WholeCost))
     cells = np.zeros(m + 1, dtype=np.int32)
     bounds = largest_costs(tables, parts.lengths, parts.states)
     for i, own in enumerate(truth):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.contract import has, maximize
 from maxmargin.costs import LeafHamming, NodeHamming, tabulate
 from maxmargin.costs.tables import SwitchCost
 from maxmargin.estimators.hierarchy.fields import (
@@ -122,6 +123,7 @@ class HierarchyReader:
             return Task(field, _field_cost(field, self.space, cost), rows.shape[0], weight)
         data = self._data(rows, labels, missed)
         table = tabulate(cost, data, self.cost_names)
+        _check_searched(data, table, cost, self.space)
         if missed != 1.0:
             table = _weighted(table, missed)
         return Task(data, table, rows.shape[0], weight)
@@ -247,6 +249,23 @@ def _field_cost(field: Any, space: HierarchySpace, cost: Any) -> Any:
             )
         return edge_field_cost(field, "hamming", cost.weights)
     return edge_field_cost(field, cost)
+
+
+def _check_searched(data: Any, table: Any, cost: Any, space: HierarchySpace) -> None:
+    """Refuse a cost of sets that no search of this space goes by, naming those that are."""
+    if space.has_one or has(maximize, type(data), type(table)):
+        return
+    several = np.diff(space.shape.parent_at) > 1
+    where = ""
+    if several.any():
+        name = space.names.tolist()[int(np.argmax(several))]
+        where = f" where nodes have several parents, as {name!r} has here"
+    raise ValueError(
+        f"space={space.kind!r} needs costs that are sums over nodes or edges{where}, which "
+        f"cost={cost!r} is not. "
+        "Costs that fit: 'node_hamming', 'hamming', 'leaf_hamming', 'edge', ClassWeighted(...). "
+        "space='closed' has 'zero_one' too."
+    )
 
 
 def _weighted(table: Any, missed: float) -> Any:

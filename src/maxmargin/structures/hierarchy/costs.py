@@ -10,7 +10,7 @@ from maxmargin.core.compile import jitable
 from maxmargin.core.contract import CostOfSwitches, cost_step, implements, output_cost, shift
 from maxmargin.core.dispatch import generic_on_two
 from maxmargin.costs.levels import step_of
-from maxmargin.costs.tables import F1Cost, SetEdgeCost, SwitchCost, WholeCost
+from maxmargin.costs.tables import SetEdgeCost, SwitchCost, WholeCost
 from maxmargin.structures.hierarchy.data import HierarchyData, NodeSets
 
 
@@ -84,15 +84,6 @@ def _output_cost_edges(data, cost, i, outputs, at):
 def _output_cost_whole(data, cost, i, outputs, at):
     """Return the price of the example if any node is wrong."""
     return cost.price[i] if outputs[at] > 0 else 0.0
-
-
-@implements(output_cost, NodeSets, F1Cost)
-def _output_cost_f1(data, cost, i, outputs, at):
-    """Return the wrong nodes over |y| + |y_i|, times the price of the example."""
-    on = 2 * (data.node_at[i + 1] - data.node_at[i])
-    for place in range(at + 1, at + 1 + outputs[at]):
-        on += 1 if outputs[place] >= 0 else -1
-    return cost.price[i] * outputs[at] / on if outputs[at] > 0 else 0.0
 
 
 @implements(cost_step, NodeSets, CostOfSwitches)
