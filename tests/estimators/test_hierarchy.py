@@ -182,6 +182,23 @@ def test_topk_and_fixed(rng):
         model.predict(X, fixed=["pet"] * n, threshold=1.0)
 
 
+@pytest.mark.parametrize("edges", [Hierarchy.of(TREE).to_edges(), DAG], ids=["tree", "dag"])
+@pytest.mark.parametrize("kind", ["leaf", "path", "closed", "paths", "edges", "partial paths"])
+def test_what_is_fixed_may_not_contradict_the_hierarchy_in_any_order(rng, edges, kind):
+    X, _ = leaf_data(rng, 12)
+    sets = [{"cat"}, {"owl"}, {"dog"}] * 4
+    field = {"edges": "edges", "partial paths": "paths"}.get(kind)
+    options = {"model": field} if field else {"space": kind}
+    model = svm(hierarchy=edges, max_iter=3, **options).fit(X, sets)
+    for entry in ({"pet": False, "cat": True}, {"cat": True, "pet": False}):
+        for ask in (model.predict, model.predict_topk):
+            with pytest.raises(ValueError, match=r"fixed\[1\] has 'cat' in .* but 'pet', which is"):
+                ask(X[:2], fixed=[None, entry])
+    for entry in ({"pet": True, "cat": False}, {"cat": False, "pet": True}):
+        (found,) = model.predict(X[:1], fixed=[entry])
+        assert "cat" not in found and "dog" in found or kind in ("closed", "edges", "partial paths")
+
+
 # -- sets of nodes -------------------------------------------------------------------------------
 
 
@@ -318,7 +335,7 @@ def check_field_answers(field, X):
     for row in field.predict_topk(X, k=2, fixed=[{last: False}] * len(X)).outputs:
         assert all(last not in each for each in row)
     above = hierarchy.above(last)[0]
-    with pytest.raises(ValueError, match="no output of sample 0 has the nodes that are fixed"):
+    with pytest.raises(ValueError, match=r"fixed\[0\] has .* but .*, which is above it, not"):
         field.predict(X, fixed=[{last: True, above: False}] * len(X))
 
 

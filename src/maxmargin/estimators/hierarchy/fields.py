@@ -159,7 +159,6 @@ class FieldScores:
         known: np.ndarray | None = None,
     ) -> None:
         self.space, self.w, self.n_jobs, self.n = space, w, n_jobs, rows.shape[0]
-        _check_known(space, known)
         self.data = None
         if self.n > 0:
             self.data = edge_field_data(
@@ -193,17 +192,3 @@ class FieldScores:
         """Return p(node is in) under p(output) ~ exp(score / temperature); shape (n, m)."""
         found = self._each(lambda graph: np.array(graph_marginals(graph, temperature).node[:-1]))
         return np.array(found).reshape(self.n, len(self.space), 2)[:, :, 1]
-
-
-def _check_known(space: HierarchySpace, known: np.ndarray | None) -> None:
-    """Refuse what is fixed if a node must be in whose parent must be out."""
-    if known is None:
-        return
-    child = np.repeat(np.arange(len(space)), np.diff(space.shape.parent_at))
-    bad = np.flatnonzero(
-        ((known[:, child] == 1) & (known[:, space.shape.parents] == 0)).any(axis=1)
-    )
-    if len(bad):
-        raise ValueError(
-            f"no output of sample {bad[0]} has the nodes that are fixed (space='closed')."
-        )

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin.costs import Cost
 from maxmargin.estimators.hierarchy.encoding import HierarchyOptions, HierarchyReader
@@ -188,12 +189,25 @@ class HierarchyHooks(KernelInputs, Hooks):
                 node = int(space.hierarchy.labels.encode([name], partial(_fixed_name, i))[0])
                 if node not in place:
                     self._check_constant(node, is_in, i)
-                elif is_in:
-                    row = above[place[node]]
-                    known[i, row.indices[row.data > 0]] = 1
                 else:
-                    known[i, place[node]] = 0
+                    known[i, place[node]] = is_in
+            self._close_known(known[i], above, i)
         return known
+
+    def _close_known(self, known: np.ndarray, above: sp.csr_matrix, i: int) -> None:
+        """Mark all nodes above those that are in; refuse one among them that is to be out."""
+        names = self._reader.space.names
+        for v in np.flatnonzero(known == 1):
+            row = above[v]
+            wanted = row.indices[row.data > 0]
+            out = wanted[known[wanted] == 0]
+            if len(out):
+                lower, upper = names.tolist()[v], names.tolist()[out[0]]
+                raise ValueError(
+                    f"fixed[{i}] has {lower!r} in the output but {upper!r}, which is above it, not "
+                    "in it: an output with a node has all nodes above it."
+                )
+            known[wanted] = 1
 
     def _check_constant(self, node: int, is_in: bool, i: int) -> None:
         """Refuse to fix a node that has no weights at what it is not."""
