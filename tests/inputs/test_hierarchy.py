@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin.inputs.hierarchy import Hierarchy
+from maxmargin.inputs.hierarchy.given import check_given, given_hierarchy, is_undecided
 from maxmargin.inputs.hierarchy.labels import NodeForm, read_nodes
 from maxmargin.inputs.hierarchy.space import HierarchySpace, choose_space
 
@@ -110,6 +111,44 @@ def test_bad_hierarchies(make, error, message):
 
 
 # -- labels --------------------------------------------------------------------------------------
+
+
+PETS = [["pet", "cat"], ["pet", "dog"], ["wild", "fox"]]
+TURNED = [(child, parent) for parent, child in PETS]
+
+
+@pytest.mark.parametrize("form", [list, np.array])
+def test_labels_tell_edges_from_paths_of_two_levels(form):
+    as_paths = Hierarchy.from_paths(PETS)
+    for y in (np.array(PETS), PETS, ["pet/cat", "pet", "wild/fox"]):
+        assert given_hierarchy(form(PETS), y, 3, "/") == as_paths
+    as_edges = Hierarchy.from_edges(TURNED)
+    for y in (["cat", "dog", "fox"], [{"cat", "fox"}, {"dog"}, set()], np.array(PETS), PETS,
+              as_edges.ancestry[:3]):  # fmt: skip
+        assert given_hierarchy(form(TURNED), y, 3, "/") == as_edges
+    assert is_undecided(form(PETS), "/") and not is_undecided(["a/b"], "/")
+
+
+def test_pairs_that_labels_do_not_tell_are_refused():
+    say = r"Say which: hierarchy=Hierarchy.from_edges\(pairs\) or Hierarchy.from_paths\(pairs\)"
+    for y in (["cat", "dog", "fox"], [{"cat"}, {"dog"}, {"fox", "cat"}], ["bat", "cat", "dog"]):
+        with pytest.raises(ValueError, match=f"y fits neither. As edges: y.* As paths: .*{say}"):
+            given_hierarchy(PETS, y, 3, "/")
+    with pytest.raises(ValueError, match=f"as edges .* and as paths of two levels. {say}"):
+        given_hierarchy(TURNED, [["cat", "pet"], ["fox", "wild"], ["dog", "pet"]], 3, "/")
+    with pytest.raises(ValueError, match="look alike"):
+        check_given([((1,), 0), ((1,), "0")], "/")
+
+
+def test_names_may_be_tuples():
+    edges = [(("a", 1), "top"), (("a", 2), "top"), ((("b",), 1), ("a", 2))]
+    for given in (edges, [list(edge) for edge in edges]):
+        hierarchy = given_hierarchy(given, None, 0, "/")  # tuples are no levels
+        assert hierarchy.to_edges() == Hierarchy.from_edges(edges).to_edges()
+    for y in ([("a", 1), (("b",), 1)], [{("a", 1)}, {(("b",), 1), "top"}]):
+        found = read_nodes(y, 2, hierarchy)
+        assert found.closed.sum(axis=1).ravel().tolist() == [[2, 3]]
+    assert read_nodes([("a", 1)], 1, hierarchy).form.kind == "names"
 
 
 def nodes_of(found):

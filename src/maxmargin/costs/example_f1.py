@@ -16,8 +16,9 @@ from maxmargin.costs.tables import F1Cost
 class ExampleF1(Cost):
     """1 - F1 of each label set: 1 - 2 |y and y_i| / (|y| + |y_i|). For label sets only.
 
-    Sets of nodes of a hierarchy have no oracle for it. It is no sum over labels: its oracle is exact for independent labels, and where all label sets
-    can be listed. With edges between more labels the surrogate `MicroF1` stands for it.
+    Sets of nodes of a hierarchy have no oracle for it. It is no sum over labels: its oracle is
+    exact for independent labels, and where all label sets can be listed. With edges between more
+    labels the surrogate `MicroF1` stands for it.
 
     Examples
     --------

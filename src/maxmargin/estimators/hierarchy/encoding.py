@@ -22,6 +22,7 @@ from maxmargin.estimators.hierarchy.fields import (
 )
 from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.hierarchy import Hierarchy
+from maxmargin.inputs.hierarchy.given import given_hierarchy
 from maxmargin.inputs.hierarchy.labels import NodeForm, NodeLabels, over, read_nodes
 from maxmargin.inputs.hierarchy.space import HierarchySpace, choose_space
 from maxmargin.inputs.request import Request
@@ -79,11 +80,10 @@ class HierarchyReader:
 
         ``classes``, all labels there will be, are given by `partial_fit`.
         """
-        given = options.hierarchy
-        hierarchy = None if given is None else Hierarchy.of(given, options.separator)
+        several = {"auto": None, "leaf": False, "path": False}.get(options.space, True)
+        hierarchy = given_hierarchy(options.hierarchy, y, n_examples, options.separator, several)
         if hierarchy is None and classes is not None:
             hierarchy = _of_classes(classes, options.separator)
-        several = {"auto": None, "leaf": False, "path": False}.get(options.space, True)
         labels = read_nodes(y, n_examples, hierarchy, separator=options.separator, several=several)
         ends = labels.hierarchy.most_specific(labels.closed)
         asked = options.space if options.model == "nodes" else field_space(options.space)

@@ -26,6 +26,7 @@ from maxmargin.estimators.hooks import Hooks
 from maxmargin.inputs.checks import check_number, check_weights, unknown
 from maxmargin.inputs.columns import check_columns
 from maxmargin.inputs.hierarchy import Hierarchy
+from maxmargin.inputs.hierarchy.given import check_given, given_hierarchy, is_undecided
 from maxmargin.inputs.hierarchy.labels import read_nodes
 from maxmargin.inputs.hierarchy.paths import check_separator
 from maxmargin.inputs.hierarchy.space import check_space
@@ -248,9 +249,9 @@ class HierarchyHooks(KernelInputs, Hooks):
         return lambda w: metric(*self._reader.compare(labels, self._flags(rows, w=w)))
 
     def _stratification(self, y: Any) -> np.ndarray | None:
-        given = None if self.hierarchy is None else Hierarchy.of(self.hierarchy, self.separator)
         several = {"auto": None, "leaf": False, "path": False}.get(self.space, True)
         n_examples = y.shape[0] if hasattr(y, "shape") else len(y)
+        given = given_hierarchy(self.hierarchy, y, n_examples, self.separator, several)
         labels = read_nodes(y, n_examples, given, separator=self.separator, several=several)
         ends = labels.hierarchy.most_specific(labels.closed)
         return ends.indices if (np.diff(ends.indptr) == 1).all() else None
@@ -295,6 +296,8 @@ class HierarchyHooks(KernelInputs, Hooks):
 
     def _param_to_state(self, name: str, value: Any) -> Any:
         if name == "hierarchy" and value is not None:
+            if is_undecided(value, self.separator):
+                return self.hierarchy_.to_state()  # in the reading of the labels
             return Hierarchy.of(value, self.separator).to_state()
         return super()._param_to_state(name, value)
 
@@ -321,7 +324,7 @@ class HierarchyHooks(KernelInputs, Hooks):
         if isinstance(self.alpha, str) and self.alpha not in ALPHAS:
             raise unknown("alpha", self.alpha, dict.fromkeys(ALPHAS), " Or an array.")
         if self.hierarchy is not None:
-            Hierarchy.of(self.hierarchy, self.separator)
+            check_given(self.hierarchy, self.separator)
         if self.model != "nodes":
             field_space(self.space)
             if isinstance(self.regularizer, Diagonal):

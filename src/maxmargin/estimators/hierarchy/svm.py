@@ -32,8 +32,10 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
 
     Parameters
     ----------
-    hierarchy : Hierarchy, networkx.DiGraph, dict, list of edges (child, parent), or None
-        Which node is below which; see `Hierarchy.of`. None: y has paths, and it is read off them.
+    hierarchy : Hierarchy, networkx.DiGraph, dict, list of edges (child, parent) or paths, or None
+        Which node is below which; see `Hierarchy.of`. Pairs may be edges or paths of two levels:
+        they are read as y fits, and refused if y fits both or neither (`Hierarchy.from_edges` and
+        `Hierarchy.from_paths` say which). None: y has paths, and it is read off them.
     space : {"auto", "leaf", "path", "paths", "closed"}
         The outputs there are: "leaf" one path that ends in a leaf; "path" one that may end at any
         node; "paths" one or more paths that end in leaves; "closed" any set of nodes that has all

@@ -53,16 +53,31 @@ def rows_of_list(
             raise ValueError(f"y[{bad[0]}] is {y[bad[0]]}, which is no label.")
         check_classification_targets(y)
     items = y.tolist() if isinstance(y, np.ndarray) else list(y)
-    n_collections = sum(_is_collection(item) for item in items)
-    if n_collections == 0:
+    several_of = [_is_collection(item) and not _is_name(item, hierarchy) for item in items]
+    if not any(several_of):
         return [[item] for item in items], NodeForm("names")
-    if n_collections < len(items):
-        i = next(i for i, item in enumerate(items) if not _is_collection(item))
+    if not all(several_of):
+        i = several_of.index(False)
         raise TypeError(f"y[{i}] is {items[i]!r:.60}, but other labels are collections.")
     if _are_paths(items, hierarchy, separator, several, form):
         return [[GivenPath(list(item))] for item in items], NodeForm("paths", _levels_dtype(items))
-    rows = [[GivenPath(e) if _is_collection(e) else e for e in item] for item in items]
+    rows = [[_named_or_path(element, hierarchy) for element in item] for item in items]
     return rows, NodeForm("sets")
+
+
+def _is_name(value: Any, hierarchy: Hierarchy | None) -> bool:
+    """Tell whether a tuple or frozenset is the name of a node, not a collection of nodes."""
+    if hierarchy is None or not isinstance(value, (tuple, frozenset)):
+        return False
+    try:
+        return value in hierarchy.labels.index
+    except TypeError:
+        return False
+
+
+def _named_or_path(element: Any, hierarchy: Hierarchy | None) -> Any:
+    is_path = _is_collection(element) and not _is_name(element, hierarchy)
+    return GivenPath(element) if is_path else element
 
 
 def _are_paths(

@@ -37,7 +37,7 @@ class WaysIn:
             A graph has edges from parents to children. A dictionary maps each node to its parent
             (None for a root), or, where its values are collections, to its children. A list of
             texts is read as paths, a list of pairs as edges (child, parent), longer or ragged rows
-            as paths.
+            as paths. Paths that all have two levels are for `from_paths`.
         separator : str
             Joins the levels of a path.
 
@@ -57,16 +57,16 @@ class WaysIn:
             return cls.from_graph(given)
         if isinstance(given, Mapping):
             return cls.from_dict(given)
+        if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+            given = given.to_numpy()  # a data frame, which iterates over names of columns
         if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
             raise TypeError(
                 "hierarchy must be a Hierarchy, a networkx.DiGraph, a dict, a list of edges "
                 f"(child, parent) or a list of paths, got {type(given).__name__}."
             )
         rows = list(given)
-        is_pairs = all(not isinstance(row, str) and np.size(row) == 2 for row in rows)
-        if rows and is_pairs:
-            return cls.from_edges([tuple(plain(row)) for row in rows])
-        return cls.from_paths(rows, separator)
+        pairs = pairs_of(rows)
+        return cls.from_paths(rows, separator) if pairs is None else cls.from_edges(pairs)
 
     @classmethod
     def from_edges(cls, edges: Iterable[Sequence[Any]], nodes: Iterable[Any] | None = None) -> Self:
@@ -206,6 +206,21 @@ def check_texts(names: list[Any]) -> None:
                 "have one name, else write them differently."
             )
         first[text] = name
+
+
+def pairs_of(given: Any) -> list[tuple[Any, Any]] | None:
+    """Return the rows of a list or array if all of them are pairs, else None."""
+    if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+        given = given.to_numpy()
+    if not isinstance(given, (list, tuple, np.ndarray)) or len(given) == 0:
+        return None
+    found = []
+    for row in given:
+        if not isinstance(row, (list, tuple, np.ndarray)) or len(row) != 2:
+            return None
+        first, second = plain(row)
+        found.append((first, second))
+    return found
 
 
 def pair_of(e: int, edge: Any) -> tuple[Any, Any]:
