@@ -32,7 +32,8 @@ def with_shared_norm(settings: Settings, task: Task, paths: HierarchyPaths) -> S
         kind = SharedBlockFrankWolfe
     if kind is None:
         raise ValueError(
-            f"alpha='shared' needs solver='auto', 'sdca' or 'bcfw', got {type(solver).__name__}."
+            "alpha='shared' needs solver='auto' or 'bcfw', or where each output is one path "
+            f"solver='sdca'; got {type(solver).__name__}."
         )
     return replace(settings, solver=kind(**solver.parameters(), paths=paths))
 
