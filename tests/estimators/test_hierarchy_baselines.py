@@ -128,6 +128,28 @@ def test_h_rls_is_what_the_paper_says(rng):
     np.testing.assert_allclose(weighted.scores(X), repeated.scores(X))
 
 
+@pytest.mark.parametrize("model", BASELINES, ids=lambda m: type(m).__name__)
+def test_scores_of_classes(rng, model):
+    X, y = leaf_data(rng)
+    one = clone(model).set_params(hierarchy=TREE).fit(X, y)
+    scores = one.decision_function(X)
+    assert scores.shape == (len(X), 3)
+    assert (one.classes_[scores.argmax(axis=1)] == one.predict(X)).mean() > 0.9
+    two = clone(model).fit(X, np.where(y == "cat", "a/b", "a/c"))
+    side = two.decision_function(X)
+    assert (two.classes_[(side > 0).astype(int)] == two.predict(X)).all()
+    sets = clone(model).set_params(hierarchy=TREE, space="closed").fit(X, [{name} for name in y])
+    scores = sets.decision_function(X)
+    places = [sets.hierarchy_.nodes.tolist().index(name) for name in sets.classes_]
+    np.testing.assert_array_equal(scores, sets.node_scores(X)[:, places])
+    if isinstance(one, FlatSVM):
+        outputs, values = one.predict_topk(X, k=2)
+        assert [row[0] for row in outputs] == one.predict(X).tolist()
+        np.testing.assert_array_equal(values, np.sort(one.decision_function(X))[:, :0:-1])
+        with pytest.raises(ValueError, match="is for single paths, not for space='closed'"):
+            sets.predict_topk(X)
+
+
 def test_what_is_refused(rng):
     X, y = leaf_data(rng)
     with pytest.raises(ValueError, match="C must be"):

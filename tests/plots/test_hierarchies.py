@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from maxmargin import Hierarchy, HierarchySVM, plots
+from maxmargin.estimators.hierarchy import FlatSVM, LocalRidge, LocalSVM
 from maxmargin.plots._hierarchy_layout import lay_out
 
 
@@ -81,6 +82,18 @@ def test_confusion_is_in_the_order_of_the_tree(model):
     np.testing.assert_allclose(upper.images[0].get_array(), np.eye(2))
     with pytest.raises(ValueError, match="several paths or none"):
         plots.hierarchy_confusion([{"top/a/b", "top/d"}], [{"top"}], found.hierarchy_)
+
+
+@pytest.mark.parametrize("kind", [FlatSVM, LocalSVM, LocalRidge])
+def test_baselines_are_drawn_too(model, kind):
+    _, X, y = model
+    found = kind().fit(X, y)
+    assert len(texts(plots.hierarchy_example(found, X[0], y[0]))) > 4
+    if kind is LocalRidge:
+        with pytest.raises(TypeError, match="LocalRidge keeps no weights of nodes to draw"):
+            plots.hierarchy_weights(found)
+    else:
+        assert len(texts(plots.hierarchy_weights(found))) == 7
 
 
 def test_what_is_no_hierarchy():

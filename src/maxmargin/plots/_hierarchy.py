@@ -37,7 +37,7 @@ def hierarchy_weights(estimator: Any, ax: Axes | None = None, *, most: int = 120
 
     Parameters
     ----------
-    estimator : fitted HierarchySVM
+    estimator : fitted HierarchySVM, FlatSVM or LocalSVM
     ax : matplotlib Axes or None
         None makes a figure that has room for all names.
     most : int
@@ -57,6 +57,11 @@ def hierarchy_weights(estimator: Any, ax: Axes | None = None, *, most: int = 120
     hierarchy = _hierarchy_of(estimator)
     if estimator.model != "nodes":
         raise ValueError(f"model={estimator.model!r} has weights of edges, not of nodes.")
+    if not hasattr(estimator, "coef_"):
+        raise TypeError(
+            f"{type(estimator).__name__} keeps no weights of nodes to draw: HierarchySVM, FlatSVM "
+            "and LocalSVM do."
+        )
     space = estimator._reader.space
     norms = np.full(len(hierarchy), np.nan)
     plain = ~space.is_stop
@@ -156,11 +161,12 @@ def hierarchy_example(
 
     Shown are the nodes of both outputs and their siblings. A number says how much better the best
     output with the node is than the best without it; positive for nodes that are predicted. (Of
-    sets in a DAG, which have no such numbers, there are none.)
+    sets in a DAG, which have no such numbers, there are none.) Of a baseline it is the score of the
+    node itself.
 
     Parameters
     ----------
-    estimator : fitted HierarchySVM
+    estimator : fitted HierarchySVM, FlatSVM, LocalSVM or LocalRidge
     x : one row of features
     y : its label, in any form; None: not known
     ax : matplotlib Axes or None

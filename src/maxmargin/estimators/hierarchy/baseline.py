@@ -29,6 +29,7 @@ __all__ = ["Baseline"]
 class Baseline(RowInputs, ClassifierMixin, BaseEstimator):
     """Reading, writing and files, for all baselines; subclasses learn scores of nodes."""
 
+    model = "nodes"  # what has weights, as in `HierarchySVM`
     min_count = 1
     n_hashed_features = None
     C: float
@@ -117,6 +118,23 @@ class Baseline(RowInputs, ClassifierMixin, BaseEstimator):
         """Return labels that agree with the hierarchy, in the form that y had at fit."""
         return self._reader.write(self._flags(self._checked(X)))
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of `classes_`, never more than nodes above them have.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Where an output is one path, the scores of the labels; for two labels of shape
+            (n_samples,), the second less the first. Else the scores of the nodes. (`predict` of
+            local classifiers goes down from the top, and may end at another label than the best.)
+        """
+        scores = agreed(self._local_scores(self._checked(X)), self._reader.space)
+        space = self._reader.space
+        if not space.has_one:
+            return scores[:, ~space.is_stop]
+        found = scores[:, space.leaves]
+        return found[:, 1] - found[:, 0] if found.shape[1] == 2 else found
+
     def node_scores(self, X: Any) -> np.ndarray:
         """Return the score of every node of `hierarchy_`, never more than those above it have.
 
@@ -155,7 +173,7 @@ class Baseline(RowInputs, ClassifierMixin, BaseEstimator):
         """Return (meta, arrays) for a model file."""
         params = self.get_params(deep=False)
         if params["hierarchy"] is not None:
-            params["hierarchy"] = Hierarchy.of(self.hierarchy, self.separator).to_state()
+            params["hierarchy"] = self.hierarchy_.to_state()
         if params["random_state"] is not None and not isinstance(params["random_state"], int):
             raise TypeError("random_state must be an integer or None in a model file.")
         fitted, arrays = common_state(self)

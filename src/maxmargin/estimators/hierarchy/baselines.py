@@ -16,6 +16,8 @@ import scipy.sparse as sp
 from maxmargin.estimators.hierarchy.baseline import Baseline
 from maxmargin.estimators.hierarchy.local import node_problems
 from maxmargin.estimators.hierarchy.ridge import RidgeGroup
+from maxmargin.estimators.topk import TopK
+from maxmargin.inputs.checks import check_number
 from maxmargin.inputs.stored import Arrays
 from maxmargin.persistence import register
 
@@ -47,6 +49,13 @@ class LinearBaseline(Baseline):
     def _local_scores(self, rows: Any) -> np.ndarray:
         found = np.full((rows.shape[0], len(self._reader.space)), np.inf)
         found[:, self._learnt] = rows @ self._weights[:, :-1].T + self._weights[:, -1]
+        return found
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of `nodes_`, (n_nodes, n_columns); 0 for those without a machine."""
+        found = np.zeros((len(self._reader.space), self._weights.shape[1] - 1))
+        found[self._learnt] = self._weights[:, :-1]
         return found
 
     def _learnt_arrays(self) -> dict[str, np.ndarray]:
@@ -91,6 +100,25 @@ class FlatSVM(LinearBaseline):
             return super()._flags(rows)
         codes = self._local_scores(rows)[:, space.leaves].argmax(axis=1)
         return np.asarray(space.ancestry()[space.leaves[codes]].toarray() > 0)
+
+    def predict_topk(self, X: Any, k: int = 2) -> TopK:
+        """Return the k labels of best score, best first, and their scores.
+
+        Only where an output is one path: sets of nodes have no score here.
+        """
+        check_number("k", k, 1, closed=True, integer=True)
+        rows = self._checked(X)
+        space = self._reader.space
+        if not space.has_one:
+            raise ValueError(
+                f"predict_topk of FlatSVM is for single paths, not for space={space.kind!r}: it "
+                "scores nodes, not sets. HierarchySVM lists the best sets."
+            )
+        scores = self._local_scores(rows)[:, space.leaves]
+        order = np.argsort(-scores, axis=1, kind="stable")[:, : int(k)]
+        above = space.ancestry()
+        outputs = [self._reader.write(above[space.leaves[row]].toarray() > 0) for row in order]
+        return TopK(outputs, list(np.take_along_axis(scores, order, axis=1)))
 
 
 @register
