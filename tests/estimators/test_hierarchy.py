@@ -280,6 +280,14 @@ def test_the_shared_norm_is_learnt_to_a_joint_certificate(rng, tmp_path):
         svm(hierarchy=TREE, alpha="shared", solver="one_slack").fit(X, y)
 
 
+def test_sdca_learns_the_shared_norm_of_single_paths_alone(rng):
+    X, y = leaf_data(rng)
+    options = {"hierarchy": TREE, "alpha": "shared", "solver": "sdca", "max_iter": 2}
+    with pytest.raises(ValueError, match="one path solver='sdca'; got SDCA"):
+        svm(space="closed", **options).fit(X, [{name} for name in y])
+    assert svm(**options).fit(X, y).result_.objective == "shared"
+
+
 DIAMOND = [("b", "a"), ("c", "a"), ("d", "b"), ("d", "c"), ("e", "c")]
 
 
@@ -338,6 +346,12 @@ def check_field_answers(field, X):
     above = hierarchy.above(last)[0]
     with pytest.raises(ValueError, match=r"fixed\[0\] has .* but .*, which is above it, not"):
         field.predict(X, fixed=[{last: True, above: False}] * len(X))
+
+
+def test_rows_of_levels_may_be_empty_where_outputs_are_sets(rng):
+    X, _ = leaf_data(rng, 12)
+    rows = np.array([["a", "b"], ["a", "c"], ["", ""]] * 4)
+    assert svm(space="closed", max_iter=2).fit(X, rows).space_ == "closed"
 
 
 def test_edge_fields(rng, tmp_path):
@@ -495,6 +509,7 @@ def test_sparse_and_missing_rows(rng):
         ({"hierarchy": TREE, "separator": ""}, None, "separator must be text"),
         ({}, [["a", ""], ["", "b"]] * 30, "no level 1 but a level 2"),
         ({}, np.array([["a/x", "b"]] * 60), "contains the separator"),
+        ({}, np.array([["a", "b"], ["a", "c"], ["", ""]] * 20), r"y\[2\] is empty.*'closed'"),
     ],
 )
 def test_bad_input_is_refused_before_any_work(rng, params, y, message):

@@ -140,6 +140,18 @@ def test_pairs_that_labels_do_not_tell_are_refused():
         check_given([((1,), 0), ((1,), "0")], "/")
 
 
+def test_a_matrix_of_flags_of_another_width_is_no_array_of_levels():
+    hierarchy = Hierarchy.of(TREE)
+    for n_columns in (3, 5, 7):  # 3 leaves, 6 nodes
+        for kind in (int, float, bool):
+            y = np.eye(2, n_columns, dtype=kind)
+            for form in (y, sp.csr_matrix(y)):
+                with pytest.raises(ValueError, match=f"{n_columns} columns but the .* 6 nodes"):
+                    read_nodes(form, 2, hierarchy)
+    levels = Hierarchy.from_paths([[0, 1], [1, 0], [1, 1]])
+    assert read_nodes(np.array([[0, 1], [1, 1]]), 2, levels).form.kind == "levels"
+
+
 def test_names_may_be_tuples():
     edges = [(("a", 1), "top"), (("a", 2), "top"), ((("b",), 1), ("a", 2))]
     for given in (edges, [list(edge) for edge in edges]):

@@ -87,6 +87,8 @@ class HierarchyReader:
         labels = read_nodes(y, n_examples, hierarchy, separator=options.separator, several=several)
         ends = labels.hierarchy.most_specific(labels.closed)
         asked = options.space if options.model == "nodes" else field_space(options.space)
+        if asked == "auto" and labels.form.kind == "levels":
+            _check_rows(ends)
         kind = choose_space(asked, labels.hierarchy, ends)
         if classes is None:
             space = HierarchySpace.learn(labels.hierarchy, labels.closed, kind)
@@ -276,6 +278,16 @@ def _weighted(table: Any, missed: float) -> Any:
             "'node_hamming' and 'leaf_hamming'."
         )
     return table._replace(price=table.price * np.array([1.0, missed]))
+
+
+def _check_rows(ends: sp.csr_matrix) -> None:
+    """Refuse rows of levels that are padding alone, which would make sets of all labels."""
+    empty = np.flatnonzero(np.diff(ends.indptr) == 0)
+    if len(empty):
+        raise ValueError(
+            f"y[{empty[0]}] is empty: a row of levels names a path. Where samples may have none, "
+            "space='closed' learns sets of nodes, the empty one too."
+        )
 
 
 def _of_classes(classes: Iterable[Any], separator: str) -> Hierarchy:

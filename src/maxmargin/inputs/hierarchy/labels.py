@@ -21,6 +21,9 @@ from maxmargin.inputs.hierarchy.paths import path_text
 from maxmargin.inputs.hierarchy.rows import GivenPath, rows_of_levels, rows_of_list
 from maxmargin.inputs.labels import Labels
 
+#: What looks like flags of nodes, by the names that levels of paths would have.
+_FLAGS = (0, 1, "0", "1")
+
 __all__ = ["NodeForm", "NodeLabels", "common_closures", "over", "read_nodes"]
 
 
@@ -133,8 +136,10 @@ def over(own: Hierarchy, other: Hierarchy, closed: sp.csr_matrix) -> sp.csr_matr
 def _is_indicator(values: np.ndarray, hierarchy: Hierarchy | None) -> bool:
     if values.dtype.kind == "b":
         return True
-    if values.dtype.kind not in "iuf" or hierarchy is None or values.shape[1] != len(hierarchy):
+    if values.dtype.kind not in "iuf" or hierarchy is None:
         return False
+    if values.shape[1] != len(hierarchy) and any(v in hierarchy.labels.index for v in _FLAGS):
+        return False  # levels called 0 and 1
     return bool(np.isin(values, (0, 1)).all())
 
 
