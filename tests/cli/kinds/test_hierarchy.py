@@ -69,6 +69,16 @@ def test_every_format(cli):
         assert "Longest weights" in out
 
 
+def test_sparse_models_are_inspected_and_show_the_weights_of_a_node(cli):
+    cli("train", "hierarchy", "paths.npz", "--solver", "sparse_sdca", "--cost", "zero_one", "-q",
+        "-m", "s.mm")  # fmt: skip
+    out, _ = cli("inspect", "s.mm")
+    assert "--label shows" in out and "Longest weights" in out and "Largest weights" not in out
+    assert json.loads(cli("inspect", "s.mm", "--json")[0])["weights"] == {}
+    out, _ = cli("inspect", "s.mm", "--label", "1/1")
+    assert "Largest weights" in out
+
+
 def test_options_are_parameters(cli):
     out, _ = cli("train", "hierarchy", "paths.npz", "--alpha", "rho", "--rho", "1.5", "--space",
                  "path", "--cost", "tree_distance", "--json", "-q")  # fmt: skip

@@ -99,6 +99,7 @@ def _tables(model: Model, weights: Any, top: int) -> list[Any]:
     else:
         lines = [[entry["feature"], f"{entry['weight']:+.4f}"] for entry in weights]
         title, heads = f"Largest weights{numbering}", ["feature", "weight"]
-    largest = console.grid(title, heads, lines, n_text=len(heads) - 1)
-    tables = [console.facts(str(model.path), rows), largest]
+    tables = [console.facts(str(model.path), rows)]
+    if lines:
+        tables.append(console.grid(title, heads, lines, n_text=len(heads) - 1))
     return [*tables, *kind.weight_tables(estimator, top)]

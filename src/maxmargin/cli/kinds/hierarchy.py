@@ -240,12 +240,9 @@ class Hierarchy(Kind):
                 raise ValueError(f"--label: {label!r} is none of {shown}.")
         coef = estimator.coef_
         if hasattr(coef, "toarray"):
-            if not labels:
-                raise ValueError(
-                    f"{path} has sparse weights of {len(names)} nodes: name some by --label."
-                )
-            chosen = [names.index(label) for label in labels]
-            return dict(zip(labels, coef[chosen].toarray(), strict=True))
+            named = labels or []  # of very many nodes none are shown unasked
+            rows = (coef[names.index(label)].toarray()[0] for label in named)
+            return dict(zip(named, rows, strict=True))
         if coef.ndim == 4:  # of an edge: how much better its child is in than out, below its parent
             coef = coef[:, :, 1, 1] - coef[:, :, 1, 0]
         rows = zip(names, coef, strict=True)
@@ -263,7 +260,12 @@ class Hierarchy(Kind):
 
     def facts(self, estimator: Any) -> dict[str, Any]:
         """Return the hierarchy and the space of a model."""
-        return {"hierarchy": repr(estimator.hierarchy_), "space": estimator.space_}
+        found = {"hierarchy": repr(estimator.hierarchy_), "space": estimator.space_}
+        if hasattr(estimator.coef_, "toarray"):
+            found["weights"] = (
+                f"sparse, {estimator.coef_.nnz} numbers; --label shows those of a node"
+            )
+        return found
 
     def weight_tables(self, estimator: Any, top: int) -> list[Any]:
         """Return the nodes or edges whose weights are longest."""
