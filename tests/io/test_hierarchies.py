@@ -48,6 +48,8 @@ def test_a_dag_and_a_tree_of_two_levels_are_told_apart():
         (clus("1,1//2", "1,2,1\n"), "entry '1//2'"),
         (clus("1,1/2/3", "1,2,1\n"), "'1/2/3' but not '1/2' above it"),
         (clus("1", ""), "holds no sample"),
+        (clus("1,1/2", "1,2,1\n{0 1, 2 1/2}\n"), r"line 9: a sparse row, '\{0 1, 2 1/2\}'; rows"),
+        (clus("a/b,c/d", "1,2,a/b\n"), "'a/b' is no node .* edge of a DAG.* kind='tree'"),
         (io.StringIO(HEAD + "@data\n1,2\n"), "one of type hierarchical"),
         (io.StringIO(HEAD), "no @data"),
         (clus("1\n@attribute late numeric", "1,2,1\n"), "must be the last"),

@@ -86,10 +86,15 @@ def read_clus(source: Source, kind: str = "auto") -> ClusData:
             row = line.strip()
             if not row or row[0] == "%":
                 continue
+            if row[0] == "{":
+                raise ValueError(
+                    f"{name}, line {k}: a sparse row, {shown(row)}; rows must list the values of "
+                    "all attributes, separated by commas."
+                )
             rest, comma, labels = row.rpartition(",")
             if not comma:
                 raise ValueError(f"{name}, line {k}: expected values and labels, got {shown(row)}.")
-            y.append(_labels(f"{name}, line {k}", labels.strip().strip("'\""), known))
+            y.append(_labels(f"{name}, line {k}", labels.strip().strip("'\""), known, edges))
             yield k, rest
 
     X, _ = dense_rows(name, attributes, numeric_part())
@@ -163,11 +168,23 @@ def _hierarchy(where: str, text: str, kind: str) -> tuple[list[str], list[tuple[
     return nodes, edges, False
 
 
-def _labels(where: str, text: str, known: set[str]) -> tuple[str, ...]:
+def _labels(
+    where: str, text: str, known: set[str], edges: list[tuple[str, str]]
+) -> tuple[str, ...]:
     if not text or text == "?":
         raise ValueError(f"{where}: the row has no label.")
     labels = tuple(dict.fromkeys(text.split("@")))
     for label in labels:
         if label not in known:
-            raise ValueError(f"{where}: the label {shown(label)} is no node of the hierarchy.")
+            parent, _, child = label.partition("/")
+            hint = ""
+            if (child, parent) in edges:
+                hint = (
+                    " It is an entry that was read as an edge of a DAG, because all entries have "
+                    "two parts: if they are paths of a tree, list the upper nodes too (and pass "
+                    "kind='tree')."
+                )
+            raise ValueError(
+                f"{where}: the label {shown(label)} is no node of the hierarchy.{hint}"
+            )
     return labels
