@@ -497,6 +497,13 @@ def test_sparse_and_missing_rows(rng):
         ({"hierarchy": TREE, "alpha": "most"}, None, "alpha='most' is not known"),
         ({"hierarchy": TREE, "alpha": [1.0, 2.0]}, None, "alpha"),
         ({"hierarchy": TREE, "alpha": [-1.0] * 6}, None, "alpha"),
+        ({"hierarchy": TREE, "alpha": {"cat": 1.0}}, None, "array of numbers, one .* got {'cat'"),
+        ({"hierarchy": TREE, "surrogate": "micro_f1"}, None, "HierarchySVM with model='nodes' and"),
+        (
+            {"hierarchy": DAG, "surrogate": "normalized", "space": "closed"},
+            ["cat", "dog", "owl"] * 20,
+            "fit: none. NormalizedMargin needs one that lists .* with 'slack' or 'margin'",
+        ),
         ({"hierarchy": TREE, "rho": 1.0}, None, "rho must be"),
         ({"hierarchy": DAG, "alpha": "rho", "rho": 3.0}, ["cat", "dog", "owl"] * 20, "needs rho=2"),
         (

@@ -82,6 +82,7 @@ def test_empty_sets_agree():
         (lambda: metrics.exact_sets([{"a"}], [{"a"}, {"b"}]), ValueError, "1 samples but y_pred"),
         (lambda: metrics.exact_sets([], []), ValueError, "no samples"),
         (lambda: metrics.exact_sets(["a"], ["b"]), TypeError, "must be a collection"),
+        (lambda: metrics.hierarchical_f1(["a/b"], ["a/c"]), TypeError, "pass hierarchy="),
         (lambda: metrics.exact_sets(["a"], ["b"], {"a": "b"}), TypeError, "maxmargin.Hierarchy"),
         (lambda: metrics.exact_sets(np.eye(2), np.eye(3)[:2]), ValueError, "2 columns but"),
         (lambda: metrics.exact_sets(np.eye(2), 2 * np.eye(2)), ValueError, "0 and 1"),

@@ -73,8 +73,9 @@ def micro_f1_criteria(
     is_sequence = parts.kind == "positions" and has(maximize, type(data), ShiftedPartCost)
     if not is_set and not is_sequence:
         raise ValueError(
-            f"surrogate={surrogate!r} is for label sets (MultilabelSVM) and sequences (ChainSVM) "
-            f"only, not for {type(data).__name__}."
+            f"surrogate={surrogate!r} is for label sets (MultilabelSVM), sets of nodes "
+            "(HierarchySVM with model='nodes' and space='closed' or 'paths') and sequences "
+            f"(ChainSVM) only, not for {type(data).__name__}."
         )
     counts = (
         isinstance(tables, SwitchCost)

@@ -201,7 +201,8 @@ def _collections(y: Any, name: str) -> list[set[Any]]:
         if not isinstance(nodes, (set, frozenset, list, tuple)):
             raise TypeError(
                 f"{name}[{i}] must be a collection of nodes where no hierarchy is given, got "
-                f"{nodes!r:.60}."
+                f"{nodes!r:.60}. For names or paths pass hierarchy=, such as "
+                "Hierarchy.from_paths(y_true)."
             )
         found.append(set(nodes))
     return found

@@ -62,8 +62,12 @@ def check_search_fits(search: Search, surrogate: Surrogate, data: Any, cost: Any
             for name, kind in SEARCHES.items()
             if not kind().needs_slack and not why_not(kind(), surrogate, data, cost)
         ]
+        more = ""
+        if not is_increasing(surrogate):  # most searches are not for it, whatever the structure is
+            more = f" {type(surrogate).__name__} needs one that lists the best output of each cost;"
+            more += " with 'slack' or 'margin' as surrogate there are others."
         raise ValueError(
-            f"search={search!r} {reason}. Searches that fit: {', '.join(fitting) or 'none'}."
+            f"search={search!r} {reason}. Searches that fit: {', '.join(fitting) or 'none'}.{more}"
         )
 
 

@@ -27,13 +27,13 @@ from maxmargin.inputs.hierarchy.labels import NodeForm, NodeLabels, over, read_n
 from maxmargin.inputs.hierarchy.space import HierarchySpace, choose_space
 from maxmargin.inputs.request import Request
 from maxmargin.inputs.stored import Arrays, Fields
-from maxmargin.regularizers.hierarchy import HierarchyPaths, alpha_weights, hierarchy_paths
+from maxmargin.regularizers.hierarchy import ALPHAS, HierarchyPaths, alpha_weights, hierarchy_paths
 from maxmargin.solvers.listed.sparse.weights import SparseWeights
 from maxmargin.structures import node_sets_data, paths_data
 from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
 from maxmargin.training.task import Task
 
-__all__ = ["HierarchyOptions", "HierarchyReader"]
+__all__ = ["HierarchyOptions", "HierarchyReader", "alpha_numbers"]
 
 
 class HierarchyOptions(NamedTuple):
@@ -297,13 +297,24 @@ def _of_classes(classes: Iterable[Any], separator: str) -> Hierarchy:
     return read_nodes(labels, len(labels), None, separator=separator, several=False).hierarchy
 
 
+def alpha_numbers(alpha: Any) -> np.ndarray:
+    """Return weights of nodes that are no name as numbers; refuse what is none."""
+    try:
+        return np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"alpha must be a name ({', '.join(map(repr, ALPHAS))}) or an array of numbers, one "
+            f"per node in the order of hierarchy_.nodes; got {alpha!r:.60}."
+        ) from None
+
+
 def _weights(space: HierarchySpace, options: HierarchyOptions) -> np.ndarray:
     """Return the weights of the nodes in the norm."""
     alpha = options.alpha
     if isinstance(alpha, str) and alpha == "shared":
         alpha = "rho"  # where learning starts, and what costs go by
     elif not isinstance(alpha, str):
-        given = np.asarray(alpha, dtype=np.float64)
+        given = alpha_numbers(alpha)
         if given.shape == (len(space.hierarchy),):  # by the user's nodes; a stop has its parent's
             alpha = given[space.node]
     return alpha_weights(

@@ -11,7 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.costs import Cost
-from maxmargin.estimators.hierarchy.encoding import HierarchyOptions, HierarchyReader
+from maxmargin.estimators.hierarchy.encoding import (
+    HierarchyOptions,
+    HierarchyReader,
+    alpha_numbers,
+)
 from maxmargin.estimators.hierarchy.fields import (
     FieldScores,
     check_field,
@@ -321,7 +325,9 @@ class HierarchyHooks(KernelInputs, Hooks):
         check_separator(self.separator)
         check_number("rho", self.rho, 1.0)
         self._check_missed_weight()
-        if isinstance(self.alpha, str) and self.alpha not in ALPHAS:
+        if not isinstance(self.alpha, str):
+            alpha_numbers(self.alpha)
+        elif self.alpha not in ALPHAS:
             raise unknown("alpha", self.alpha, dict.fromkeys(ALPHAS), " Or an array.")
         if self.hierarchy is not None:
             check_given(self.hierarchy, self.separator)

@@ -67,7 +67,7 @@ def _refuse_dag(data: Any, cost: Any) -> int:
         where = f", and here node {n} has {n_parents} parents"
     raise ValueError(
         "sets of nodes of a DAG have no profile: it is a dynamic programme over nodes that have "
-        f"one parent each{where}. The hull search has no need of it."
+        f"one parent each{where}."
     )
 
 
