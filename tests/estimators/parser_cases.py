@@ -71,6 +71,18 @@ def test_trees_are_learnt_kept_and_listed(options, tmp_path):
     assert again.n_outside_ == 0
 
 
+@pytest.mark.parametrize("names", [("only",), ("a", "b")], ids=len)
+def test_few_relations(names, tmp_path):
+    sentences = [words("nv"), words("vn")]
+    arcs = [[(2, names[0]), (0, names[-1])], [(0, names[-1]), (1, names[0])]]
+    for relations in ("second_stage", "joint"):
+        model = parser(relations=relations).fit(sentences, arcs)
+        assert model.predict(sentences) == arcs
+        assert model.predict_topk(sentences, k=2).outputs[0][0] == arcs[0]
+        model.save(tmp_path / "model.mm")
+        assert load(tmp_path / "model.mm").predict(sentences) == arcs
+
+
 def _head(arc):
     return int(arc[0]) if isinstance(arc, tuple) else int(arc)
 

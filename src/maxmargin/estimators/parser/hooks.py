@@ -109,10 +109,12 @@ class ParserHooks(Hooks):
     def _named(
         self, data: ParseData, heads: np.ndarray, codes: np.ndarray | None
     ) -> np.ndarray | None:
-        if self._reader.relations is None:
+        known = self._reader.relations
+        if known is None:
             return None
         if self.relation_coef_ is None:
-            return codes
+            # A single relation needs no weights, so that trees are learnt without it.
+            return np.zeros(len(heads), dtype=np.int32) if len(known) == 1 else codes
         return name_relations(data.features, data.offsets, heads, self.relation_coef_)
 
     def _decode(self, cells: np.ndarray, data: ParseData) -> list[Any]:

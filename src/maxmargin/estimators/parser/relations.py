@@ -80,8 +80,7 @@ def learn_relations(
     )
     rows = arc_rows(features, offsets, heads)
     model.fit(rows, codes, sample_weight=np.repeat(weight, np.diff(offsets)))
-    coef = model.coef_ if len(present) > 2 else np.vstack([-model.coef_, model.coef_])
-    table[:, present] = coef.T
+    table[:, present] = model.coef_.T
     # Relations that no arc has must never win.
     absent = np.setdiff1d(np.arange(n_relations), present)
     table[:, absent] = -1.0
