@@ -97,6 +97,23 @@ def test_certificates(surrogate, projective):
     assert model.result_.relative_gap <= 1e-2
 
 
+@pytest.mark.parametrize("surrogate", ["slack", "prob"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"siblings": True, "relations": "none"},
+        {"projective": False, "relations": "none"},
+        {"projective": False, "relations": "joint", "cost": "las"},
+    ],
+    ids=str,
+)
+def test_certificates_without_a_profile(surrogate, options):
+    # Lists of 64 trees leave a gap of .87 for siblings under slack rescaling.
+    model = parser(solver="bcfw", surrogate=surrogate, max_iter=100, **options).fit(X, ARCS)
+    assert model.result_.status == "converged"
+    assert model.result_.search_gap <= 1e-2 * model.result_.primal
+
+
 def test_trees_that_are_no_outputs_are_counted():
     more = X + OUTSIDE[0], HEADS + OUTSIDE[1]
     for outside in ("drop", "repair"):

@@ -29,6 +29,15 @@ def k_best(data, cost, i, theta, room, score_scale, cost_scale, k, own, outputs,
     """
 
 
+@generic_on_two_with_default
+def most_listed(data, cost):
+    """Return the longest list of `k_best` that a search may ask for. (Python only.)
+
+    It is chosen by the time and room that such a list takes.
+    """
+    return 64
+
+
 @generic_on_two
 def constrained(
     data, cost, i, theta, room, tilt, low, high, is_closed, banned, n_banned, outputs, at

@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin.core.contract import (
     capabilities,
     cost_step,
+    most_listed,
     profile_levels,
     profile_price,
 )
@@ -56,8 +57,9 @@ class ConvexHull:
         Start from outputs found in the last pass. This changes the number of calls, but no maximum.
     max_calls : int, default=100
         Stop after this many calls, with the bound known by then.
-    max_k : int, default=64
+    max_k : int or None, default=None
         Longest list of best outputs to ask for. The first list has 4, each next one twice as many.
+        None: 64, and for parses more, up to 4096 where sentences are short.
         With lists of max_k the search goes on, at one tilt after the other, as long as each list
         shortens the distance from the best output to the bound by a tenth.
     max_branches : int, default=1000
@@ -78,7 +80,7 @@ class ConvexHull:
     fallback: str = "auto"
     warm: bool = True
     max_calls: int = 100
-    max_k: int = 64
+    max_k: int | None = None
     max_branches: int = 1000
 
     name: ClassVar[str] = "hull"
@@ -92,7 +94,8 @@ class ConvexHull:
                 f"got {self.fallback!r}."
             )
         check_at_least("ConvexHull", "max_calls", self.max_calls, 2)
-        check_at_least("ConvexHull", "max_k", self.max_k, 1)
+        if self.max_k is not None:
+            check_at_least("ConvexHull", "max_k", self.max_k, 1)
         check_at_least("ConvexHull", "max_branches", self.max_branches, 1)
 
     @property
@@ -127,7 +130,10 @@ class ConvexHull:
             return HullThenProfile(core, profile_levels(data, cost))
         if fallback == "forbid":
             return HullThenBranch(core, self.max_branches)
-        return HullThenList(core, self.max_k) if fallback == "k_best" else HullSearch(core)
+        if fallback == "k_best":
+            most = most_listed(data, cost) if self.max_k is None else int(self.max_k)
+            return HullThenList(core, most)
+        return HullSearch(core)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal search."""

@@ -13,6 +13,7 @@ from maxmargin.core.contract import (
     k_best,
     k_best_room,
     maximize,
+    most_listed,
     output_cost,
 )
 from maxmargin.costs.attachment import ArcCost
@@ -96,6 +97,25 @@ def _output_cost(data, cost, i, outputs, at):
 def _cost_step(data, cost):
     """Return the price of a word: costs are whole multiples of it."""
     return np.asarray(cost.scale)
+
+
+#: Longest lists of trees, and bytes that the lists of one search may take.
+LONGEST_LIST, LIST_ROOM = 4096, 1 << 26
+
+
+@implements(most_listed, ParseData, ArcCost)
+def _most_listed(data, cost):
+    """Return 4096 for up to 10 words, 512 at 25, 128 at 50, and never less than 64.
+
+    Below the hull of short sentences are hundreds of trees that may be better than its corners. A
+    list of k projective trees of n words takes about 40 k bytes for each of 3 (n + 1)^2 items;
+    others take less room, but more time.
+    """
+    side = int(np.diff(data.offsets).max(initial=1)) + 1
+    k = LONGEST_LIST
+    while k > 64 and 120 * side * side * k > LIST_ROOM:
+        k //= 2
+    return k
 
 
 class KBestRoom(NamedTuple):
