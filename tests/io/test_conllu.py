@@ -42,6 +42,13 @@ def test_everything_is_kept_on_writing(tmp_path):
         ("\t3\taux", "\t8\taux", "line 4: the head '8' is no word; expected 0 for the root, or 1"),
         ("\t3\taux", "\tx\taux", "line 4: the head 'x' is no word"),
         ("1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_\n", "# only\n", "line 9: a sentence without a"),
+        (
+            "2.1\tyou",
+            "x\tyou",
+            "line 6: expected the number of a word, .* got 'x'",
+        ),
+        ("\t3\taux", "\t\u00b2\taux", "line 4: the head '\u00b2' is no word"),
+        ("\t3\taux", "\t" + "9" * 9999 + "\taux", "line 4: the head '999.* is no word"),
     ],
 )
 def test_bad_lines_are_named(old, new, message):
@@ -49,6 +56,31 @@ def test_bad_lines_are_named(old, new, message):
         parse_conllu(TEXT.replace(old, new))
 
 
-def test_arcs_of_another_length():
-    with pytest.raises(ValueError, match="has 3 words, but 1 arcs"):
-        parse_conllu(TEXT)[0].with_arcs([0])
+def test_lines_end_at_newlines_alone(tmp_path):
+    # Characters that str.splitlines cuts at may be in a word.
+    text = TEXT.replace("Yes", "Y\x0be\x85s\u2028")
+    assert [word[1] for word in parse_conllu(text)[1]] == ["Y\x0be\x85s\u2028"]
+    (tmp_path / "crlf.conllu").write_bytes(text.replace("\n", "\r\n").encode())
+    sentences = parse_conllu(text.replace("\n", "\r\n"))
+    assert sentences == parse_conllu(text) == read_conllu(tmp_path / "crlf.conllu")
+
+
+def test_arcs_that_do_not_fit():
+    sentence = parse_conllu(TEXT)[0]
+    for arcs, error, message in (
+        ([0], ValueError, "has 3 words, but 1 arcs"),
+        ([0, "x", 1], TypeError, r"arcs\[1\] has the head 'x'; expected the number of a word"),
+        ([0, 1, (4, "a")], ValueError, r"arcs\[2\] has the head 4, which is no word; .* 1 to 3"),
+        ([(0, "a", "b"), 1, 1], ValueError, r"arcs\[0\] is \(0, 'a', 'b'\); expected a head, or"),
+        ([(0, "a\tb"), 1, 1], ValueError, r"arcs\[0\] has the relation 'a\\tb': a column"),
+    ):
+        with pytest.raises(error, match=message):
+            sentence.with_arcs(arcs)
+    arcs = [(2, "x"), (0, "root"), (2, "y")]
+    assert sentence.with_arcs([list(arc) for arc in arcs]) == sentence.with_arcs(arcs)
+
+
+def test_words_without_a_head():
+    sentence = parse_conllu(TEXT.replace("VB\tMood=Imp\t0", "VB\tMood=Imp\t_"))[0]
+    with pytest.raises(ValueError, match=r"word 3 of the sentence, 'go', has no head"):
+        sentence.heads  # noqa: B018

@@ -18,7 +18,16 @@ def test_scores_count_words():
     assert parse_scores([[2, 0]], [[2, 0]]) == {"uas": 1.0}
 
 
+def test_pairs_may_be_lists():
+    found = [[list(arc) for arc in TRUTH[0]]]
+    assert las(TRUTH, found) == las(found, TRUTH) == 1.0
+
+
 def test_bad_input():
+    with pytest.raises(TypeError, match=r"y_pred\[0\]\[1\] has the head 'x'; expected the number"):
+        las([[0, 1]], [[0, "x"]])
+    with pytest.raises(ValueError, match=r"y_true\[0\]\[0\] is \(0,\); expected a head, or a pair"):
+        las([[(0,)]], [[0]])
     with pytest.raises(ValueError, match="1 trees but y_pred has 2"):
         uas([[0]], [[0], [0]])
     with pytest.raises(ValueError, match=r"y_true\[0\] has 1 words but y_pred\[0\] has 2"):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.metrics.parses import read_head
 from maxmargin.structures.parse.data import tree_fault
 
 OUTSIDE = ("drop", "repair")
@@ -42,7 +43,7 @@ def read_arcs(y: Any, offsets: np.ndarray) -> Arcs:
             raise ValueError(
                 f"y[{i}] must have a head for each word, or a pair (head, relation) for each."
             )
-        own = [_head(pair[0], i, t) for t, pair in enumerate(pairs)]
+        own = [read_head(pair[0], f"y[{i}][{t}]") for t, pair in enumerate(pairs)]
         fault = tree_fault(own, projective=False, one_root=False)
         if fault:
             raise ValueError(f"y[{i}] is no tree: {fault}.")
@@ -51,15 +52,6 @@ def read_arcs(y: Any, offsets: np.ndarray) -> Arcs:
     if relations and len(relations) != len(heads):
         raise ValueError("y has relations for some sentences and none for others.")
     return Arcs(np.array(heads, dtype=np.int32), relations or None)
-
-
-def _head(value: Any, i: int, t: int) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(
-            f"y[{i}][{t}] has the head {value!r}; expected the number of a word from 1 on, or 0 "
-            "for the root."
-        )
-    return int(value)
 
 
 class Inside(NamedTuple):

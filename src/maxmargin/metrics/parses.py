@@ -93,14 +93,14 @@ def parse_scores(
             raise ValueError(
                 f"y_true[{i}] has {len(pair[0])} words but y_pred[{i}] has {len(pair[1])}."
             )
-        for own, tree in zip(words, pair, strict=True):
-            own.extend(arc if isinstance(arc, tuple) else (arc, None) for arc in tree)
+        for own, tree, name in zip(words, pair, ("y_true", "y_pred"), strict=True):
+            own.extend(read_arc(arc, f"{name}[{i}][{t}]") for t, arc in enumerate(tree))
     weight = None
     if counts is not None:
         weight = np.array([bool(flag) for tree in counts for flag in tree])
         if len(weight) != len(words[0]):
             raise ValueError(f"counts has {len(weight)} flags for {len(words[0])} words.")
-    heads = [np.array([int(head) for head, _ in own]) for own in words]
+    heads = [np.array([head for head, _ in own]) for own in words]
     found = {"uas": attachment(heads[0], heads[1], weight)}
     names = [[_plain(name, subtypes) for _, name in own] for own in words]
     if all(name is not None for own in names for name in own):
@@ -111,3 +111,27 @@ def parse_scores(
 
 def _plain(name: Any, subtypes: bool) -> Any:
     return name if name is None or subtypes else str(name).split(":")[0]
+
+
+def read_arc(arc: Any, where: str) -> tuple[int, Any]:
+    """Return the head and the relation, or None, of one word.
+
+    Examples
+    --------
+    >>> read_arc(2, "arcs[0]"), read_arc([2, "nsubj"], "arcs[0]")
+    ((2, None), (2, 'nsubj'))
+    """
+    pair = arc if isinstance(arc, (tuple, list)) else (arc, None)
+    if len(pair) != 2:
+        raise ValueError(f"{where} is {arc!r}; expected a head, or a pair (head, relation).")
+    return read_head(pair[0], where), pair[1]
+
+
+def read_head(value: Any, where: str) -> int:
+    """Return a head as an int; refuse what is none."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(
+            f"{where} has the head {value!r}; expected the number of a word from 1 on, or 0 "
+            "for the root."
+        )
+    return int(value)
