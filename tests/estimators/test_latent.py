@@ -7,7 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from maxmargin import ChainSVM, LatentSVM, MulticlassSVM, StructuredSVM
+from maxmargin import ChainSVM, LatentSVM, MulticlassSVM, StructuredSVM, load
+from maxmargin.estimators.structured import register_structure
+from maxmargin.metrics import average_precision
 from maxmargin.structures import BagRankings
 from maxmargin.surrogates import ProbLoss
 
@@ -63,6 +65,7 @@ def objective(structure, X, y, w, C, psi):
 PSIS = {
     "margin": lambda h, g: h + g,
     "slack": lambda h, g: (h + 1.0) * g,
+    "beta": lambda h, g: h * g**0.5 + g,
 }
 
 
@@ -153,6 +156,45 @@ def test_rankings_of_bags(rng):
         top = max(top, cost + 2.0 * h / (P * N))
     assert model.result_.objective == pytest.approx(w @ w / 200.0 + top, rel=1e-9)
     assert len(model.predict([bags])[0]) == 12
+    # The score is that of RankingSVM: the measure of the cost.
+    assert model.score([bags], [relevant]) == average_precision(relevant, scores)
+    both = model.score([bags, bags[:4]], [relevant, [1, 1, 1, 1]])
+    expected = [average_precision(relevant, scores), average_precision(np.ones(4), scores[:4])]
+    assert both == pytest.approx(np.nanmean(expected))
+    with pytest.raises(ValueError, match="say of each of the 12 bags"):
+        model.score([bags], [relevant * 2])
+
+
+@register_structure
+class Kept(Places):
+    def parameters(self):
+        return {}
+
+
+def test_files_hold_what_predicts(tmp_path, rng):
+    path = tmp_path / "model.mm"
+    X, y = drawn(rng, 12)
+    sequences = [x[:3] for x in X]
+    labels = [[0, None, 1], [1, 1, None]] * 6
+    bags = [[rng.normal(size=(2, 2)) for _ in range(5)]]
+    for model, inputs, outputs in (
+        (LatentSVM(StructuredSVM(Kept(), C=1.0), random_state=0), X, y),
+        (LatentSVM(ChainSVM(C=1.0), n_init=2, random_state=0), sequences, labels),
+        (LatentSVM(StructuredSVM(BagRankings(2, "auc"))), bags, [[1, 0, 0, 1, 0]]),
+    ):
+        model.fit(inputs, outputs).save(path)
+        again = load(path)
+        np.testing.assert_equal(again.predict(inputs), model.predict(inputs))
+        assert again.result_.history == model.result_.history
+        assert again.result_.objective == model.result_.objective
+        assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+        again.save(path)
+        assert again.fit(inputs, outputs).result_.objective <= model.result_.objective + 1.0
+    with pytest.raises(TypeError, match="Places"):
+        LatentSVM(StructuredSVM(Places()), random_state=0).fit(X, y).save(tmp_path / "no.mm")
+    assert not (tmp_path / "no.mm").exists()  # written whole or not at all
+    with pytest.warns(UserWarning, match="does not hold latent"):
+        LatentSVM(Kept(), lambda x, w, y: Places().complete(x, w, y)).fit(X, y).save(path)
 
 
 class WithoutCompletion(Places):

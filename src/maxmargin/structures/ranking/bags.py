@@ -69,6 +69,18 @@ class BagRankings:
         check_priced(cost, "places")
         self.rule: Any = cost
 
+    def parameters(self) -> dict[str, Any]:
+        """Return what a model file keeps: the cost by its name."""
+        names = [key for key, kind in COSTS.items() if type(self.rule) is kind]
+        default = COSTS[names[0]]().parameters() if names else None
+        if default is None or self.rule.parameters() != default:
+            raise TypeError(f"cost={self.rule!r} of BagRankings cannot be stored: take a name.")
+        return {"n_features": self.n_features, "cost": names[0]}
+
+    def read_relevance(self, X: Any, y: Any) -> list[np.ndarray]:
+        """Return for each query which of its bags are relevant."""
+        return [_relevant(own, len(x)) for x, own in zip(X, y, strict=True)]
+
     def _best(self, x: Any, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the best window of each bag, the scores of all windows, and where bags begin."""
         sizes = np.array([len(bag) for bag in x])
