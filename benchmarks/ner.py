@@ -4,8 +4,8 @@ wnut17 with the "ner" templates, conll2000 as chunking with the "chunking" templ
 took CoNLL 2003, which is not here, and gazetteers, of which none come with these data. For each
 surrogate C is chosen on the development part, by the score of the line, and the model is scored
 once on the test part. Time-boxed: of conll2000 4000 training sentences, drawn, and 1000 others for
-development; at most 20 passes each. Convex losses by bcfw, the plain ProbLoss (and margin once more)
-by SGD with a fixed rate, the averaged weights.
+development; at most 20 passes each. Convex losses by bcfw, the plain ProbLoss (and margin once
+more) by SGD with a fixed rate, the averaged weights.
 
 Macro-F1 is the mean over types of the F1 of segments. Micro-F1 is that of the source, the mean over
 sentences of the F1 of what the surrogate `MicroF1` looks at: positions that are not O, with their
