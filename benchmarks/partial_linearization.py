@@ -26,10 +26,10 @@ PLAIN = "bcfw(step='plain', cache=0)"
 SOLVERS = {
     "plain BCFW": PLAIN,
     "default": "auto",
-    "tau .01": "partial_linearization(tau=0.01)",
-    "tau .1": "partial_linearization(tau=0.1)",
-    "tau 1": "partial_linearization(tau=1.0)",
-    "tau 3": "partial_linearization(tau=3.0)",
+    "tau .01": "partial_linearization(tau=0.01, fall=0)",
+    "tau .1": "partial_linearization(tau=0.1, fall=0)",
+    "tau 1": "partial_linearization(tau=1.0, fall=0)",
+    "tau 3": "partial_linearization(tau=3.0, fall=0)",
     "online EG": "exponentiated_gradient",
 }
 
