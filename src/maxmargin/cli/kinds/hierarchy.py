@@ -241,8 +241,7 @@ class Hierarchy(Kind):
         coef = estimator.coef_
         if hasattr(coef, "toarray"):
             named = labels or []  # of very many nodes none are shown unasked
-            rows = (coef[names.index(label)].toarray()[0] for label in named)
-            return dict(zip(named, rows, strict=True))
+            return {name: coef[names.index(name)].toarray()[0] for name in named}
         if coef.ndim == 4:  # of an edge: how much better its child is in than out, below its parent
             coef = coef[:, :, 1, 1] - coef[:, :, 1, 0]
         rows = zip(names, coef, strict=True)
