@@ -151,6 +151,8 @@ def test_features_of_arcs():
         model.predict(X)
     with pytest.raises(ValueError, match=r"X\[0\] has the shape \(3, 4, 3\)"):
         parser().fit([np.zeros((3, 4, 3))], [[0, 1]])
+    with pytest.raises(ValueError, match="siblings=True needs tokens"):
+        parser(siblings=True, relations="none").fit(dense, ARCS)
     with pytest.raises(ValueError, match="second_stage' needs tokens"):
         parser().fit(dense, ARCS)
 

@@ -73,6 +73,10 @@ class ParserHooks(Hooks):
         else:
             reader, sentences = self._reader, self._reader.read(request.X)
             arcs = read_arcs(request.y, sentences.offsets)
+        if options.siblings and reader.n_features:
+            raise ValueError(
+                "siblings=True needs tokens, but X has features of arcs: take siblings=False."
+            )
         task, n_outside = reader.task(request, sentences, arcs, options)
         self._reader, self.n_outside_ = reader, n_outside
         self.classes_ = np.array([]) if reader.relations is None else reader.relations.classes
