@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -11,12 +13,15 @@ from maxmargin.testing.enumerate import trees
 
 N_RELATIONS = 3
 
+trees = functools.cache(trees)
+
 
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
 
 
+@functools.cache
 def labelled_trees(n, projective, one_root):
     """All trees with all relations: heads and relations, as rows."""
     heads = trees(n, projective, one_root)
@@ -27,7 +32,7 @@ def labelled_trees(n, projective, one_root):
 @pytest.mark.parametrize("projective", [True, False])
 @pytest.mark.parametrize("one_root", [True, False])
 def test_relations(rng, projective, one_root):
-    for n in (1, 2, 3, 3, 3):
+    for n in [1, 2, *[3] * 98]:
         scores = rng.integers(-3, 4, size=(n + 1, n + 1, N_RELATIONS)).astype(float)
         scores[rng.random(scores.shape) < 0.15] = -np.inf
         heads, codes = labelled_trees(n, projective, one_root)
@@ -39,6 +44,13 @@ def test_relations(rng, projective, one_root):
         answer = parse.maximize(scores, **space)
         assert answer.score == pytest.approx(values.max())
         assert parse.score(scores, *answer.output) == pytest.approx(answer.score)
+        # The k best trees differ in an arc, and each has its best relations.
+        best = values.reshape(-1, N_RELATIONS**n).max(axis=1)
+        answers = parse.k_best(scores, k=5, **space)
+        expected = np.sort(best[best > -np.inf])[::-1][:5]
+        assert [answer.score for answer in answers] == pytest.approx(expected.tolist())
+        for answer in answers:
+            assert parse.score(scores, *answer.output) == pytest.approx(answer.score)
         found = parse.marginals(scores, temperature=0.7, **space)
         chance = np.exp(values / 0.7 - logsumexp(values / 0.7))
         expected = np.zeros_like(scores)
@@ -62,21 +74,40 @@ def test_relations(rng, projective, one_root):
                 assert parse.score(scores, *levelled.outputs[level]) == pytest.approx(best)
 
 
-def test_forbidden_and_forced_arcs(rng):
-    for _ in range(20):
-        n = 4
-        scores = rng.normal(size=(n + 1, n + 1))
-        heads = trees(n)
-        values = scores[heads, np.arange(1, n + 1)].sum(axis=1)
-        forced = (int(heads[5][1]), 2)
-        forbidden = (1, 3) if forced != (1, 3) else (2, 4)
-        allowed = (heads[:, forced[1] - 1] == forced[0]) & (
-            heads[:, forbidden[1] - 1] != forbidden[0]
+@pytest.mark.parametrize("space", ["projective", "siblings", "spanning"])
+@pytest.mark.parametrize("one_root", [True, False])
+def test_forbidden_and_forced_arcs(rng, space, one_root):
+    options = {"projective": space != "spanning", "one_root": one_root}
+    n_refused = 0
+    for _ in range(150):
+        n = int(rng.choice([2, 3, 4], p=[0.1, 0.4, 0.5]))
+        words = np.arange(1, n + 1)
+        scores, siblings = rng.normal(size=(n + 1, n + 1)), None
+        heads = trees(n, *options.values())
+        values = scores[heads, words].sum(axis=1)
+        if space == "siblings":
+            siblings = rng.normal(size=(n + 1,) * 3)
+            before = np.array([parse.siblings_of(tree) for tree in heads])
+            values = values + siblings[heads, words, before].sum(axis=1)
+        arcs = [(h, m) for m in words.tolist() for h in range(n + 1) if h != m]
+        forced, *forbidden = (
+            arcs[k] for k in rng.choice(len(arcs), rng.integers(1, 4), replace=False)
         )
-        answers = parse.k_best(scores, k=100, forced=[forced], forbidden=[forbidden])
-        assert [answer.score for answer in answers] == pytest.approx(
-            np.sort(values[allowed])[::-1].tolist()
-        )
+        allowed = heads[:, forced[1] - 1] == forced[0]
+        for h, m in forbidden:
+            allowed &= heads[:, m - 1] != h
+        options |= {"forced": [forced], "forbidden": forbidden}
+        expected = np.sort(values[allowed])[::-1].tolist()
+        if not expected:
+            n_refused += 1
+            with pytest.raises(ValueError, match="allow no output"):
+                parse.maximize(scores, siblings, **options)
+        else:
+            answers = parse.k_best(scores, siblings, k=150, **options)
+            assert [answer.score for answer in answers] == pytest.approx(expected)
+            assert parse.maximize(scores, siblings, **options).score == pytest.approx(expected[0])
+        del options["forced"], options["forbidden"]
+    assert n_refused < 30
 
 
 def test_long_sentences_agree(rng):

@@ -36,7 +36,7 @@ from maxmargin.inference.parse.spanning import (
 from maxmargin.testing.enumerate import trees
 
 IS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-N_CASES = 500 if IS_PYTHON else 100
+N_CASES = 1000 if IS_PYTHON else 100
 NONE = np.zeros((0, 0, 0))
 SPACES = ["projective", "siblings", "spanning"]
 
@@ -221,7 +221,7 @@ def test_marginals(sentences):
 
 def test_profile():
     rng = np.random.default_rng(1)
-    for _ in range(N_CASES):
+    for _ in range(2 * N_CASES):
         sentence = Sentence(rng, "projective")
         n, words = sentence.n, sentence.words
         truth = sentence.trees[rng.integers(len(sentence.trees))]

@@ -11,6 +11,8 @@ from maxmargin.core.contract import (
     difference_potentials,
     difference_potentials_of,
     difference_square,
+    k_best,
+    k_best_room,
     margin_error,
     n_weights,
     potentials,
@@ -71,6 +73,42 @@ def test_templates_meet_the_contract(shape):
     )
     check_structure(data, cost=cost, compile=False)
     check_oracles(data, cost)
+
+
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("cost", [UAS(), LAS()], ids=str)
+def test_k_best_labelled_trees(projective, cost):
+    """Trees with other relations are other outputs; hundreds of scores, ties among them."""
+    rng = np.random.default_rng(4)
+    data = hashed(rng, n_relations=2, projective=projective)
+    tables = tabulate(cost, data, ["a", "b"])
+    theta, room = workspace(data)
+    own = k_best_room(data, tables, 40)
+    everything = [np.array(all_outputs(data, i)) for i in range(len(SIZES))]
+    for case in range(300):
+        i, k = case % 3, int(rng.choice([1, 2, 7, 40]))
+        n, listed = SIZES[i], everything[case % 3]
+        scores = rng.normal(size=(n + 1, n + 1, 2))
+        if case % 2:
+            scores = scores.round()
+        theta.arcs[: scores.size] = scores.reshape(-1)
+        heads, labels = listed[:, :n], listed[:, n:]
+        first = data.offsets[i]
+        true = data.cells[2 * first : 2 * first + 2 * n]
+        wrong = heads != true[:n]
+        if isinstance(cost, LAS):
+            wrong |= labels != true[n:]
+        factor = float(rng.choice([0.0, 0.5, 3.0]))
+        values = scores[heads, np.arange(1, n + 1), labels].sum(axis=1)
+        values = values + factor * (wrong & (data.counts[first : first + n] != 0)).sum(axis=1)
+        found = np.full(40 * 2 * n, -9, dtype=np.int32)
+        count = k_best(data, tables, i, theta, room, 1.0, factor, k, own, found, 0)
+        assert count == min(k, len(listed))
+        rows = found.reshape(-1, 2 * n)[:count]
+        assert len(np.unique(rows, axis=0)) == count
+        places = [np.flatnonzero((listed == row).all(axis=1))[0] for row in rows]
+        expected = np.sort(values)[::-1][:count].tolist()
+        assert values[places].tolist() == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
