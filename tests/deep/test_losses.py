@@ -89,7 +89,7 @@ def test_losses_and_gradients_are_those_of_all_outputs(batch, surrogate, as_pyth
 
 
 @pytest.mark.parametrize(
-    "batch", ["classes", "chains", "labels_tree", "trees", "graphs", "rankings"]
+    "batch", ["classes", "chains", "labels_tree", "trees", "graphs", "rankings", "own"]
 )
 def test_compiled_layers_do_the_same(batch, rng):
     for surrogate in ("margin",) if batch in UNPROFILED else ("margin", "slack"):

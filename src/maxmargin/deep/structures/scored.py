@@ -4,6 +4,8 @@ The weights of these data are the cells of theta of all examples, one example af
 else is asked of the structure behind them.
 """
 
+# Functions with overloads have no annotations: numba compares the signatures of both.
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -59,7 +61,7 @@ def scored(data: Any) -> Scored:
 # The arrays of theta have different types, so compiled code cannot loop over them: it recurses.
 
 
-def _copy_to(theta: Any, w: Any, at: int, scale: float) -> None:
+def _copy_to(theta, w, at, scale):
     if len(theta) > 0:
         _copy_array(theta[0], w, at, scale)
         _copy_to(theta[1:], w, at + theta[0].size, scale)
@@ -73,7 +75,7 @@ def _copy_array(array: Any, w: Any, at: int, scale: float) -> None:
 
 
 @overloads(_copy_to)
-def _compiled_copy(theta: Any, w: Any, at: Any, scale: Any) -> Any:
+def _compiled_copy(theta, w, at, scale):
     if len(theta) == 0:
         return lambda theta, w, at, scale: None
 
@@ -84,7 +86,7 @@ def _compiled_copy(theta: Any, w: Any, at: Any, scale: Any) -> Any:
     return go_on
 
 
-def _add_from(mu: Any, w: Any, at: int, scale: float) -> None:
+def _add_from(mu, w, at, scale):
     if len(mu) > 0:
         _add_array(mu[0], w, at, scale)
         _add_from(mu[1:], w, at + mu[0].size, scale)
@@ -99,7 +101,7 @@ def _add_array(array: Any, w: Any, at: int, scale: float) -> None:
 
 
 @overloads(_add_from)
-def _compiled_add(mu: Any, w: Any, at: Any, scale: Any) -> Any:
+def _compiled_add(mu, w, at, scale):
     if len(mu) == 0:
         return lambda mu, w, at, scale: None
 
