@@ -12,6 +12,7 @@ from maxmargin.deep.chain_margin import has_short_way, ordinary_batch
 from maxmargin.deep.layer import StructuredLayer
 from maxmargin.deep.needed import torch
 from maxmargin.deep.structures.base import LayerStructure
+from maxmargin.deep.structures.few import few
 from maxmargin.deep.tensors import as_integers, named, once
 from maxmargin.training.settings import resolve_search, resolve_surrogate
 
@@ -47,7 +48,9 @@ class StructuredLoss(StructuredLayer):
         As for the estimators: "hamming", "zero_one", "ap", ... ; None where a structure of one's
         own brings its cost along.
     surrogate : str or Surrogate, default="margin"
-        "margin", "slack", "prob" and the others of `maxmargin.surrogates`.
+        "margin", "slack", "prob" and the others of `maxmargin.surrogates`. For others than
+        "margin" the search may only bound the loss of rankings and of graphs with cycles that have
+        more than 1024 outputs: see `evaluate`.
     search : str or Search, default="auto"
     reduction : {"mean", "sum", "token", "none"}, default="mean"
         The mean over examples, the sum, the sum divided by the number of positions, or one loss per
@@ -108,7 +111,7 @@ class StructuredLoss(StructuredLayer):
             short = ordinary_batch(self.structure, self._boards, tensors, truths, steps, edges)
             if short is not None:
                 return _Loss.apply(*short, self._scale(short[0].encoded), *tensors.values())
-        tensors, arrays, encoded = self._encoded(potentials, truths, lengths, edges)
+        tensors, arrays, encoded = self._searched(potentials, truths, lengths, edges)
         first = next(iter(tensors.values()))
         if encoded.data is None:
             losses = sum(tensor.sum() * 0.0 for tensor in tensors.values()) + first.new_zeros(
@@ -118,12 +121,24 @@ class StructuredLoss(StructuredLayer):
         batch = Batch(encoded, self._boards, arrays)
         return _Loss.apply(batch, arrays, self._scale(encoded), *tensors.values())
 
+    def _searched(
+        self, potentials: Any, truths: Any, lengths: Any, edges: Any
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray], Any]:
+        """Return what `_encoded` does; data list outputs where a search needs that, and can."""
+        tensors, arrays, encoded = self._encoded(potentials, truths, lengths, edges)
+        if getattr(self.surrogate, "direct_tilt", None) is None:
+            encoded = encoded._replace(data=few(encoded.data))
+        return tensors, arrays, encoded
+
     def evaluate(
         self, potentials: Any, truths: Any, lengths: Any = None, edges: Any = None
     ) -> Losses:
-        """Return the losses of all examples with their upper bounds, without gradients."""
+        """Return the losses of all examples with their upper bounds, without gradients.
+
+        A bound above its value says that the search may have missed a larger loss, at most that.
+        """
         named(self.structure, potentials)
-        _, arrays, encoded = self._encoded(potentials, truths, lengths, edges)
+        _, arrays, encoded = self._searched(potentials, truths, lengths, edges)
         found = np.zeros((3, encoded.n_examples))
         if encoded.data is not None:
             batch = Batch(encoded, self._boards, arrays)
