@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from typing import Any
 
@@ -172,12 +173,15 @@ class Parses(LayerStructure):
         return {"arcs": arrays["arcs"][i, :size, :size]}
 
     def k_best(self, own: dict[str, np.ndarray], k: int, edges: Any) -> list[tuple[Any, float]]:
-        """Return the k best trees; with relations those that differ in an arc."""
+        """Return the k best trees, with relations the k best labelled ones."""
         options: Any = {"projective": self.projective, "one_root": self.one_root}
         found = inference.k_best(own["arcs"], k=k, **options)
         if self.n_relations is None:
             return [(answer.output, answer.score) for answer in found]
-        return [(np.stack(answer.output, axis=1), answer.score) for answer in found]
+        # The k best labelled trees have the arcs of the k best trees: each of these, with its best
+        # relations, is better than any labelling of another tree.
+        trees = [answer.output.heads for answer in found]
+        return best_labelled(own["arcs"], trees, k)
 
     def expected(
         self, own: dict[str, np.ndarray], edges: Any
@@ -201,3 +205,33 @@ class Parses(LayerStructure):
         if wide:
             place.append(torch.where(is_word, truths[..., 1].long(), 0))
         return arcs[tuple(place)].masked_fill(~is_word, 0.0).sum(1)
+
+
+def best_labelled(
+    scores: np.ndarray, trees: list[np.ndarray], k: int
+) -> list[tuple[np.ndarray, float]]:
+    """Return the k best of all labellings of some trees, best first, as (heads, relations).
+
+    A labelling is known by the rank of each word's relation. One is made from each that was taken
+    by one step down at its last word with a rank > 0, or at a later word: so every labelling comes
+    once, and none before a better one.
+    """
+    words = np.arange(1, len(scores))
+    rows = [scores[heads, words] for heads in trees]
+    order = [np.argsort(-own, axis=1, kind="stable") for own in rows]
+    sorted_rows = [np.take_along_axis(own, at, axis=1) for own, at in zip(rows, order, strict=True)]
+    first = (0,) * len(words)
+    waiting = [(-float(own[:, 0].sum()), tree, first) for tree, own in enumerate(sorted_rows)]
+    heapq.heapify(waiting)
+    found: list[tuple[np.ndarray, float]] = []
+    while waiting and len(found) < k:
+        loss, tree, ranks = heapq.heappop(waiting)
+        relations = order[tree][words - 1, list(ranks)].astype(np.int32)
+        found.append((np.stack([trees[tree], relations], axis=1), -loss))
+        last = max((m for m, rank in enumerate(ranks) if rank), default=0)
+        for m in range(last, len(words)):
+            below = (*ranks[:m], ranks[m] + 1, *ranks[m + 1 :])
+            if below[m] < scores.shape[2] and sorted_rows[tree][m, below[m]] > -np.inf:
+                total = float(sorted_rows[tree][words - 1, list(below)].sum())
+                heapq.heappush(waiting, (-total, tree, below))
+    return found
