@@ -19,6 +19,7 @@ from maxmargin.deep.structures.base import (
     no_lengths,
     unit_rows,
 )
+from maxmargin.estimators.multilabel.edges import check_cost_fits
 from maxmargin.inference import labels as inference
 from maxmargin.inference.labels.graph import label_graph
 from maxmargin.inference.labels.listed import MAX_LISTED
@@ -90,6 +91,14 @@ class LabelSets(LayerStructure):
     def classes(self) -> Sequence[int]:
         """The numbers of the labels."""
         return range(self.n_labels)
+
+    def resolve_cost(self, cost: Any) -> Any:
+        """Return the cost; refuse one that this way of inference has no oracle for."""
+        found = super().resolve_cost(cost)
+        # An example with all labels on: F1 warns of truths without any.
+        data = self._labelled(1, self.inference, np.ones((1, self.n_labels), dtype=np.int32))
+        check_cost_fits(self.inference, found, self.tables(found, data))
+        return found
 
     def _data(self, n: int, inference: str) -> Any:
         """Return n examples without any label on."""
