@@ -10,7 +10,7 @@ import numpy as np  # noqa: E402
 
 from maxmargin.core.contract import psi as psi_of  # noqa: E402
 from maxmargin.deep import DirectLoss, Rankings, StructuredLoss  # noqa: E402
-from maxmargin.surrogates import SURROGATES, ProbLoss  # noqa: E402
+from maxmargin.surrogates import SURROGATES, MicroF1, ProbLoss  # noqa: E402
 from tests.deep.listing import BATCHES  # noqa: E402
 
 #: Micro-F1 has criteria of its own in the place of the cost; see test_micro_f1.
@@ -52,14 +52,33 @@ def is_gradient(grads, value, outputs, atol):
     )
 
 
-def check(listed, surrogate, dtype=torch.float64, atol=1e-9):
+def tried_micro_f1(listed, inside):
+    """Do as `tried` for Micro-F1: psi = (wrong elements + h) / (elements of y and of y_i).
+
+    ``inside(parts, i)`` counts the elements of an output of example i.
+    """
+    found = []
+    for i, (outputs, own) in enumerate(zip(listed.outputs, listed.true_parts, strict=True)):
+        truth, found_here = inside(own, i), []
+        for parts, _ in outputs:
+            elements = inside(parts, i)
+            n = elements.sum() + truth.sum()
+            h = listed.score(parts) - listed.score(own)
+            psi = (np.abs(elements - truth).sum() + h) / n if n else 0.0
+            difference = [parts[k] - own[k] for k in range(len(listed.potentials))]
+            found_here.append((psi, 1.0 / n if n else 0.0, difference))
+        found.append(found_here)
+    return found
+
+
+def check(listed, surrogate, dtype=torch.float64, atol=1e-9, outputs=None):
     """Compare losses and gradients with all outputs; return whether no bound is above its loss."""
     loss = StructuredLoss(listed.structure, listed.cost, surrogate, reduction="none")
     given = tuple(p.detach().to(dtype).requires_grad_() for p in listed.potentials)
     values = loss(given, listed.truths, **listed.more)
     evaluated = loss.evaluate(given, listed.truths, **listed.more)
     found, bounds = evaluated.values.numpy(), evaluated.bounds.numpy()
-    outputs = tried(listed, surrogate)
+    outputs = tried(listed, surrogate) if outputs is None else outputs
     losses = np.array([max(0.0, *(each[0] for each in own)) for own in outputs])
     assert values.dtype == dtype
     np.testing.assert_allclose(values.detach().numpy(), found, atol=atol)
@@ -103,6 +122,17 @@ def test_losses_and_gradients_are_those_of_all_outputs(batch, surrogate, as_pyth
     assert all(is_exact) or (surrogate != "margin" and batch in BOUNDED)
 
 
+@pytest.mark.parametrize("batch", ["labels", "labels_tree", "labels_all_pairs", "chains"])
+def test_micro_f1(batch, as_python, rng):
+    is_chain = batch == "chains"  # with label 0 for positions that are outside
+    for _ in range(3):
+        listed = BATCHES[batch](rng)
+        outputs = tried_micro_f1(
+            listed, lambda parts, i: parts[0][i][:, 1:] if is_chain else parts[0][i]
+        )
+        assert check(listed, MicroF1(outside=0), outputs=outputs)
+
+
 @pytest.mark.parametrize("surrogate", ["slack", "log", "prob"])
 @pytest.mark.parametrize("batch", ["rankings", "graphs"])
 def test_outputs_that_are_not_listed_are_bounded(batch, surrogate, as_python, rng, monkeypatch):
@@ -125,9 +155,12 @@ def test_batches_with_and_without_lists_do_not_depend_on_each_other(as_python, r
     assert torch.equal(layer.evaluate(*small).values, first.values)
 
 
-@pytest.mark.parametrize(
-    "batch", ["classes", "chains", "labels_tree", "trees", "graphs", "rankings", "own"]
-)
+#: One of each structure; the other batches differ from these by a cost, or by what is shared.
+COMPILED = ["classes", "chains", "labels_tree", "labels_all_pairs", "trees", "graphs", "rankings",
+            "own", "parses", "hierarchy_labels", "hierarchy_closed"]  # fmt: skip
+
+
+@pytest.mark.parametrize("batch", COMPILED)
 def test_compiled_layers_do_the_same(batch, rng):
     for surrogate in ("margin",) if batch == "own" else ("margin", "slack"):
         for _ in range(3):
