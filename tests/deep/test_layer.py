@@ -23,6 +23,7 @@ from maxmargin.deep import (  # noqa: E402
 )
 from maxmargin.testing.tiny import Agreement  # noqa: E402
 from tests.deep.listing import BATCHES  # noqa: E402
+from tests.deep.switches import ListedSwitches, SummedSwitches  # noqa: E402
 from tests.grades import Grades  # noqa: E402
 
 
@@ -115,6 +116,45 @@ def test_a_structure_of_ones_own(as_python, rng):
         OwnStructure(Agreement(3, 2))
     with pytest.raises(TypeError, match="GradesData does not implement 'parts'"):
         StructuredLoss(OwnStructure(Grades(range(3))))(torch.zeros(2, 3), [0, 1])
+
+
+def test_oracles_of_a_structure_of_ones_own(as_python, rng):
+    listed = BATCHES["own"](rng)
+    layer = StructuredLoss(OwnStructure(SummedSwitches()), reduction="none")
+    found = layer.k_best(listed.potentials, 6)
+    likelihood = layer.log_likelihood(listed.potentials, listed.truths)
+    (-likelihood).sum().backward()
+    means = layer.marginals(listed.potentials)
+    for i, (outputs, own) in enumerate(zip(listed.outputs, listed.true_parts, strict=True)):
+        scores = np.array([listed.score(parts) for parts, _ in outputs])
+        np.testing.assert_allclose(found.scores[i], np.sort(scores)[::-1][:6])
+        assert found.outputs[i][0] == layer.decode(listed.potentials)[i]
+        assert len({str(y) for y in found.outputs[i]}) == 6
+        total = np.logaddexp.reduce(scores)
+        assert likelihood[i].item() == pytest.approx(listed.score(own) - total)
+        for k, p in enumerate(listed.potentials):
+            expected = sum(
+                mass * parts[k][i]
+                for mass, (parts, _) in zip(np.exp(scores - total), outputs, strict=True)
+            )
+            np.testing.assert_allclose(means[k][i].numpy(), expected, atol=1e-12)
+            np.testing.assert_allclose(p.grad[i].numpy(), expected - own[k][i], atol=1e-12)
+
+
+def test_oracles_that_a_structure_of_ones_own_lacks_are_refused(as_python, rng):
+    listed = BATCHES["own"](rng)
+    layer = layer_of(listed)
+    with pytest.raises(TypeError, match="SwitchData does not implement 'k_best' with Wrong"):
+        layer.k_best(listed.potentials, 2)
+    for ask in (layer.marginals, layer.log_partition):
+        with pytest.raises(TypeError, match="SwitchData does not implement 'law_sizes'"):
+            ask(listed.potentials)
+    layer = StructuredLoss(OwnStructure(ListedSwitches()))
+    assert layer.marginals(listed.potentials)[0].shape == (2, 3)
+    with pytest.raises(
+        TypeError, match=r"OwnStructure\(ListedSwitches\(\)\) has marginals, but no"
+    ):
+        layer.log_likelihood(listed.potentials, listed.truths)
 
 
 def test_threads_do_not_change_results(rng):

@@ -10,6 +10,7 @@ from maxmargin.deep.batch import Batch
 from maxmargin.deep.board import Boards
 from maxmargin.deep.needed import torch
 from maxmargin.deep.structures.base import LayerStructure, check_count
+from maxmargin.deep.structures.own import OwnStructure
 from maxmargin.deep.structures.ranking import Rankings
 from maxmargin.deep.tensors import as_integers, as_numbers, named, once
 from maxmargin.estimators.topk import TopK
@@ -86,7 +87,8 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
         """Return the k best outputs of each example, best first, and their scores.
 
         Both are lists with an entry per example; fewer where there are fewer outputs, none for an
-        example without parts. Outputs are tensors, not padded.
+        example without parts. Outputs are tensors, not padded, or what a structure of one's own
+        decodes.
         """
         check_count("k", k)
         _, arrays, encoded = self._encoded(potentials, None, lengths, edges, relaxed=False)
@@ -94,15 +96,15 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
         scores: list[list[float]] = [[] for _ in range(encoded.n_examples)]
         for i, own, own_edges in self._each(arrays, encoded, lengths, edges):
             for output, score in self.structure.k_best(own, int(k), own_edges):
-                outputs[i].append(torch.as_tensor(output))
+                is_own = isinstance(self.structure, OwnStructure)
+                outputs[i].append(output if is_own else torch.as_tensor(output))
                 scores[i].append(float(score))
         return TopK(outputs, scores)
 
     def _each(self, arrays: dict[str, np.ndarray], encoded: Any, lengths: Any, edges: Any) -> Any:
         """Yield the number, the potentials and the edges of each example that has parts."""
         sizes = as_integers("lengths", lengths)
-        listed = getattr(self.structure, "own_edges", None)
-        all_edges = None if listed is None else listed(edges, encoded.n_examples)
+        all_edges = self.structure.beside(encoded, edges, self.cost)
         for i in encoded.kept.tolist():
             length = None if sizes is None else int(sizes[i])
             own = {
@@ -161,7 +163,9 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
         """
         tensors, _, _ = self._encoded(potentials, truths, lengths, edges)
         sizes = None if lengths is None else torch.as_tensor(lengths)
-        score = self.structure.score(tensors, torch.as_tensor(truths), sizes, edges)
+        given = self.structure.read_truths(truths)
+        given = torch.as_tensor(given) if isinstance(given, np.ndarray) else given
+        score = self.structure.score(tensors, given, sizes, edges)
         return score - self.log_partition(potentials, lengths, edges)
 
     def _scale(self, encoded: Any) -> float | None:
@@ -194,6 +198,10 @@ class _LogPartition(torch.autograd.Function):  # type: ignore[misc]
         structure, given = ask.layer.structure, dict(zip(ask.names, tensors, strict=True))
         potentials = tuple(given.get(name) for name in structure.names)
         _, totals, parts = ask.layer._expected(potentials, ask.lengths, ask.edges)
+        if np.isnan(totals).any():
+            raise TypeError(
+                f"{structure!r} has marginals, but no method 'log_partition(data, i, theta)'."
+            )
         ctx.save_for_backward(*tensors)
         ctx.parts = [parts[name] for name in ask.names]
         ctx.kinds = [(tensor.dtype, tensor.ndim) for tensor in tensors]

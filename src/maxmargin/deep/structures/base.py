@@ -125,10 +125,14 @@ class LayerStructure:
         """Return the outputs of a batch as truths are given, -1 where it is padded."""
         raise NotImplementedError
 
+    def beside(self, encoded: Encoded, edges: Any, cost: Any) -> list[Any] | None:
+        """Return what `k_best` and `expected` need of each example besides its potentials."""
+        return None
+
     def k_best(self, own: dict[str, np.ndarray], k: int, edges: Any) -> list[tuple[Any, float]]:
         """Return the k best outputs of one example with their scores, best first.
 
-        ``own`` are its potentials, cut to its length.
+        ``own`` are its potentials, cut to its length; ``edges`` is what `beside` has of it.
         """
         raise TypeError(f"{type(self).__name__} has no k best outputs.")
 

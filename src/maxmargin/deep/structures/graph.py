@@ -99,6 +99,10 @@ class Graphs(LayerStructure):
         """Tell whether potentials are a table that all edges share."""
         return name == "tables" and array.ndim == 2
 
+    def beside(self, encoded: Encoded, edges: Any, cost: Any) -> list[np.ndarray]:
+        """Return the edges of each graph."""
+        return self.own_edges(edges, encoded.n_examples)
+
     def own_edges(self, edges: Any, n: int) -> list[np.ndarray]:
         """Return the edges of each graph of a batch."""
         if (edges is None) == (self.edges is None):

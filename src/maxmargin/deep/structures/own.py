@@ -7,7 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import add_parts, has, parts, workspace
+from maxmargin.core.contract import (
+    add_parts,
+    has,
+    has_laws,
+    k_best,
+    k_best_room,
+    law_parts,
+    law_room,
+    law_sizes,
+    marginals,
+    output_size,
+    parts,
+    truth_sizes,
+    workspace,
+)
+from maxmargin.core.contract import truths as true_cells
 from maxmargin.costs import tabulate
 from maxmargin.deep.structures.base import (
     Encoded,
@@ -34,7 +49,10 @@ class OwnStructure(LayerStructure):
     ----------
     structure : object with ``data``, ``decode`` and, for ``cost=None``, ``cost``
         Its data must implement `parts` and `add_parts` of `maxmargin.core.contract`; a structure in
-        plain Python has no parts and is refused.
+        plain Python has no parts and is refused. With `k_best` the layer has the k best outputs,
+        with the functions of `maxmargin.core.contract.laws` that make laws (`marginals`) marginals,
+        and with a method ``log_partition(data, i, theta)`` besides, log sum_y exp(score(y)),
+        likelihoods.
     """
 
     #: Numbered, because only a batch tells what theta is.
@@ -119,3 +137,94 @@ class OwnStructure(LayerStructure):
         """Return the outputs as the structure decodes them."""
         data = encoded.data.inner
         return [self.structure.decode(data, i, own) for i, own in enumerate(cells)]
+
+    # -- what a layer offers besides losses, where the structure does ------------------------------
+
+    def beside(self, encoded: Encoded, edges: Any, cost: Any) -> list[Any]:
+        """Return the data, a cost that chooses the oracles, and the number of each example."""
+        data = encoded.data.inner
+        tables = self.tables(cost, encoded.data).inner
+        return [(data, tables, i) for i in range(encoded.n_examples)]
+
+    def is_shared(self, name: str, array: np.ndarray) -> bool:
+        """Tell that each example has potentials of its own."""
+        return False
+
+    def k_best(self, own: dict[str, np.ndarray], k: int, edges: Any) -> list[tuple[Any, float]]:
+        """Return the k best outputs, as the structure decodes them."""
+        data, cost, i = edges
+        if not has(k_best, type(data), type(cost)):
+            raise TypeError(
+                f"{type(data).__name__} does not implement 'k_best' with {type(cost).__name__}: "
+                "it has no k best outputs."
+            )
+        theta, room = _filled(data, own)
+        size = int(output_size(data, i))
+        cells = np.zeros(k * size, dtype=true_cells(data).dtype)
+        count = k_best(
+            data, cost, i, theta, room, 1.0, 0.0, k, k_best_room(data, cost, k), cells, 0
+        )
+        found = []
+        for at in range(0, int(count) * size, size):
+            mu = workspace(data)[0]
+            parts(data, i, cells, at, 1.0, mu)
+            output = self.structure.decode(data, i, cells[at : at + size])
+            found.append((output, _score(theta, mu)))
+        return found
+
+    def expected(
+        self, own: dict[str, np.ndarray], edges: Any
+    ) -> tuple[float, dict[str, np.ndarray]]:
+        """Return the log partition, NaN if the structure does not know it, and expected parts."""
+        data, _, i = edges
+        missing = [each.__name__ for each in _LAWS if not has(each, type(data))]
+        if missing:
+            raise TypeError(
+                f"{type(data).__name__} does not implement {missing[0]!r}: it has no marginals."
+            )
+        if not has_laws(data):
+            raise TypeError(f"{type(data).__name__} says that it has no laws here, or marginals.")
+        theta, _ = _filled(data, own)
+        law, mu = np.zeros(int(law_sizes(data)[i])), workspace(data)[0]
+        marginals(data, i, theta, law_room(data), 1.0, np.zeros(0), -1, law, 0)
+        law_parts(data, i, law, 0, 1.0, mu)
+        total = getattr(self.structure, "log_partition", None)
+        log_partition = np.nan if total is None else float(total(data, i, _filled(data, own)[0]))
+        return log_partition, dict(zip(own, mu, strict=True))
+
+    def score(self, potentials: dict[str, Any], truths: Any, lengths: Any, edges: Any) -> Any:
+        """Return the scores of true outputs."""
+        from maxmargin.deep.needed import torch
+
+        n = len(next(iter(potentials.values())))
+        data = self.structure.data(range(n), self.read_truths(truths))
+        cells, ends = true_cells(data), np.cumsum(truth_sizes(data))
+        totals = []
+        for i, at in enumerate((ends - truth_sizes(data)).tolist()):
+            mu = workspace(data)[0]
+            parts(data, i, cells, at, 1.0, mu)
+            terms = []
+            for tensor, counts in zip(potentials.values(), mu, strict=True):
+                used = np.nonzero(
+                    counts
+                )  # -inf where an output has no part is no part of its score
+                terms.append((tensor[i][used] * torch.from_numpy(counts[used])).sum())
+            totals.append(sum(terms))
+        return torch.stack(totals)
+
+
+#: What marginals are made with.
+_LAWS = (law_sizes, law_room, marginals, law_parts)
+
+
+def _filled(data: Any, own: dict[str, np.ndarray]) -> tuple[Any, Any]:
+    """Return theta with the potentials of one example, and the room of oracles."""
+    theta, room = workspace(data)
+    for array, given in zip(theta, own.values(), strict=True):
+        array[...] = given
+    return theta, room
+
+
+def _score(theta: Any, mu: Any) -> float:
+    """Return the score of the parts mu."""
+    return float(sum((array * own)[own != 0.0].sum() for array, own in zip(theta, mu, strict=True)))
