@@ -43,11 +43,14 @@ class Result:
     rounding : float
         The part of the gap that stands for rounding errors in primal and dual.
     search_gap : float
-        The part of the gap that is only a bound of the search, which more training cannot reduce;
-        0 where the search is exact.
+        How much of P(w) is only a bound of the search, which more training cannot reduce; 0 where
+        the search is exact. The losses that were found lie this far below ``primal``, and may lie
+        below ``dual``.
     status : str
-        "converged", "max_iter", "time_budget", "interrupted", "patience"; "oracle_bound": the gap
-        without search_gap is within the tolerance; or "rounding": the computed gap is 0 or no
+        "converged", "max_iter", "time_budget", "interrupted", "patience"; "oracle_bound": at
+        two certificates in a row the losses that the search found were within the tolerance of
+        ``dual``, so that only its bounds are left of the gap, if not at the weights returned, which
+        have the least bound; or "rounding": the computed gap is 0 or no
         longer falls, but with ``rounding`` added it is above the tolerance.
     objective : str
         Which objective primal, dual and gap belong to. "integral": losses are maxima over the
