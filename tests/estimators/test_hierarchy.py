@@ -502,7 +502,7 @@ def test_sparse_and_missing_rows(rng):
         (
             {"hierarchy": DAG, "surrogate": "normalized", "space": "closed"},
             ["cat", "dog", "owl"] * 20,
-            "fit: none. NormalizedMargin needs one that lists .* with 'slack' or 'margin'",
+            "have no profile: .* here node . has 2 parents. Surrogates that fit: margin, slack",
         ),
         ({"hierarchy": TREE, "rho": 1.0}, None, "rho must be"),
         ({"hierarchy": DAG, "alpha": "rho", "rho": 3.0}, ["cat", "dog", "owl"] * 20, "needs rho=2"),

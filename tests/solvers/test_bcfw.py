@@ -176,7 +176,7 @@ def test_an_interrupt_leaves_w_the_sum_of_the_blocks(monkeypatch):
         ({"step": "fast"}, "step must be one of"),
         ({"sampling": "luck"}, "sampling must be one of"),
         ({"cache": -1}, "cache must be >= 0"),
-        ({"max_steps": 0}, "max_steps >= 1"),
+        ({"max_steps": 0}, "max_steps must be >= 1"),
     ],
 )
 def test_bad_options(options, message):
