@@ -586,7 +586,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(data):
 
 
 def test_other_estimators_refuse_the_surrogate_of_label_sets():
-    with pytest.raises(ValueError, match=r"is for label sets \(MultilabelSVM\), sets of nodes .* and sequences"):
+    with pytest.raises(ValueError, match=r"is for label sets \(Multi.* and sequences"):
         MulticlassSVM(surrogate="micro_f1", solver="bcfw").fit([[0.0], [1.0]], [0, 1])
 
 

@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_refused(options, message):
 
 
 def test_classes_have_no_sets():
-    with pytest.raises(ValueError, match=r"label sets \(MultilabelSVM\), sets of nodes .* and sequences \(ChainSVM"):
+    with pytest.raises(ValueError, match=r"label sets \(Multi.* and sequences \(ChainSVM"):
         MulticlassSVM(surrogate="micro_f1").fit(np.eye(2), [0, 1])
     data = multiclass_data(np.eye(2), [0, 1], 2)
     with pytest.raises(ValueError, match="not for MulticlassData"):
