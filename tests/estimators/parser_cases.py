@@ -109,7 +109,10 @@ def test_certificates(surrogate, projective):
 )
 def test_certificates_without_a_profile(surrogate, options):
     # Lists of 64 trees leave a gap of .87 for siblings under slack rescaling.
-    model = parser(solver="bcfw", surrogate=surrogate, max_iter=100, **options).fit(X, ARCS)
+    # Relations make lists in Python slow: there only the shorter sentences.
+    rows = [1, 3] if "cost" in options else range(4)
+    model = parser(solver="bcfw", surrogate=surrogate, max_iter=100, **options)
+    model.fit([X[i] for i in rows], [ARCS[i] for i in rows])
     assert model.result_.status == "converged"
     assert model.result_.search_gap <= 1e-2 * model.result_.primal
 
