@@ -218,7 +218,7 @@ def is_refused(case):
         view = tiny_problem(case.structure, case.cost, compile=False).view
         if "profile" in capabilities(view.data, view.cost):
             return False
-        with pytest.raises(ValueError, match="surrogate='normalized' .* that fit: margin"):
+        with pytest.raises(ValueError, match=r"surrogate='normalized' .* that fit: margin"):
             case.problem()
         return True
     if case.surrogate != "micro_f1":
