@@ -109,10 +109,11 @@ def check_answer(case, answer):
     assert not answer.is_exact or answer.score >= case.best - 10.0 * case.close
 
 
-def test_every_method_on_thousands_of_graphs():
-    rng = np.random.default_rng(20)
+@pytest.mark.parametrize("seed", [20, 21])  # two tests, so that none looks as if it hung
+def test_every_method_on_thousands_of_graphs(seed):
+    rng = np.random.default_rng(seed)
     answered: Counter[str] = Counter()
-    for _ in range(4200):
+    for _ in range(2200):
         case = make_case(rng)
         for method in METHODS:
             try:
@@ -123,11 +124,11 @@ def test_every_method_on_thousands_of_graphs():
             check_answer(case, answer)
             assert answer.is_exact or method not in PROVING
     assert set(answered) == set(METHODS)
-    assert min(answered.values()) >= 2000, answered
+    assert min(answered.values()) >= 1000, answered
 
 
 def test_marginals_the_k_best_and_roundings_on_thousands_of_graphs():
-    rng = np.random.default_rng(21)
+    rng = np.random.default_rng(22)
     for _ in range(2000):
         case = make_case(rng)
         found = k_best_graph(case.graph, 4)
