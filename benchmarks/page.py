@@ -364,7 +364,8 @@ def _change(pair: Sequence[float], digits: int = 3) -> str:
 
 
 def places() -> tuple[list[str], list[list[Any]]]:
-    heads = ["data, row", "accuracy", "over OvR", "tree distance", "over OvR", "C", "CPU s"]
+    heads = ["data, row", "accuracy", "over OvR", "tree distance", "over OvR", "node micro-F1", "C",
+             "CPU s"]  # fmt: skip
     rows = []
     for line in lines("hierarchy_accuracy"):
         facts = line["facts"]
@@ -375,6 +376,7 @@ def places() -> tuple[list[str], list[list[Any]]]:
                 _change(facts["less"]["exact"]),
                 f"{facts['distance']:.3f}",
                 _change(facts["less"]["distance"]),
+                f"{facts['node micro-F1']:.3f}",
                 f"{facts['C']:g}",
                 number(facts["seconds"]),
             ]
