@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin import Graph, GraphSVM, TreeSVM
 from maxmargin.estimators.graph.answers import check_labels_exist
-from maxmargin.inference import k_best_graph
+from maxmargin.inference import k_best_graph, solve_graph
 from maxmargin.inference.graph import marginals
 from maxmargin.inference.graph.answer import GraphAnswer, KBest
 from maxmargin.inference.graph.factors import (
@@ -325,14 +324,19 @@ def test_graphs_that_are_too_large_for_exact_answers_name_what_fits_the_call(har
 
 
 @pytest.mark.parametrize("options", [{"constraints": ExactlyOne((0, 1))}, {"method": "auto"}])
-def test_a_time_limit_ends_a_search_and_says_what_is_not_proved(hard, options):
+def test_a_time_limit_ends_a_search_and_says_what_is_not_proved(hard, options, monkeypatch):
     X, y, model = hard
+    limits = []
+
+    def noted(graph, method, time_limit):
+        limits.append(time_limit)
+        return solve_graph(graph, method, time_limit=time_limit)
+
+    monkeypatch.setattr("maxmargin.estimators.graph.choices.solve_graph", noted)
     said = r"the labellings of 1 of 1 graphs \(X\[0\]\) .* not proved"
-    for _ in range(2):  # the first call compiles
-        began = time.monotonic()
-        with pytest.warns(UserWarning, match=said):
-            found = model.predict(X, time_limit=1.0, **options)
-    assert time.monotonic() - began < 5.0
+    with pytest.warns(UserWarning, match=said):
+        found = model.predict(X, time_limit=1.0, **options)
+    assert limits == [1.0]
     assert not found.is_exact.any() and len(found[0]) == 40
     with pytest.warns(UserWarning, match="the labellings of 1 of 1 graphs"):
         assert 0.0 <= model.score(X, y, time_limit=0.2, **options) <= 1.0
@@ -340,10 +344,8 @@ def test_a_time_limit_ends_a_search_and_says_what_is_not_proved(hard, options):
 
 def test_a_time_limit_ends_the_list_of_the_k_best(hard):
     X, _, model = hard
-    began = time.monotonic()
     with pytest.warns(UserWarning, match=r"the k best labellings of 1 of 1 graphs \(X\[0\]\)"):
         found = model.predict_topk(X, 50, time_limit=0.5)
-    assert time.monotonic() - began < 10.0
     assert 1 <= len(found.outputs[0]) < 50 and not found.outputs.is_exact.any()
 
 

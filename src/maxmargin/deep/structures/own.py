@@ -205,9 +205,7 @@ class OwnStructure(LayerStructure):
             parts(data, i, cells, at, 1.0, mu)
             terms = []
             for tensor, counts in zip(potentials.values(), mu, strict=True):
-                used = np.nonzero(
-                    counts
-                )  # -inf where an output has no part is no part of its score
+                used = np.nonzero(counts)  # no -inf of a part that the output has not
                 terms.append((tensor[i][used] * torch.from_numpy(counts[used])).sum())
             totals.append(sum(terms))
         return torch.stack(totals)

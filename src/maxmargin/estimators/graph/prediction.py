@@ -107,9 +107,8 @@ class GraphPrediction(GraphHooks, BaseSVM):
         solve = solver_of(method, rounding, constraints, extra, time_limit)
         if solve is None:
             return list(super().predict(X, **beside))
-        found = self._for_each(
-            lambda graph: check_labels_exist(solve(graph), self.classes_), X, beside, constraints
-        )
+        check_is_fitted(self, "result_")
+        found = self._solved(solve, self.classes_, X, beside, constraints)
         if aims_at_proof(method, rounding):
             warn_of_no_proof(found, "the labellings", "no other scores higher")
         return Answers(found)
@@ -147,9 +146,7 @@ class GraphPrediction(GraphHooks, BaseSVM):
         graphs = self._encode_inputs(request).graphs
         judge = cost_judge(self._options(), self._reader.labels, request, graphs)
         codes = np.arange(len(self.classes_))
-        found = self._for_each(
-            lambda graph: check_labels_exist(solve(graph), codes), X, beside, constraints
-        )
+        found = self._solved(solve, codes, X, beside, constraints)
         if aims_at_proof(method, rounding):
             warn_of_no_proof(found, "the labellings", "no other scores higher")
         return judge(np.concatenate([own.value for own in found]))
@@ -272,6 +269,19 @@ class GraphPrediction(GraphHooks, BaseSVM):
         if method == "auto":
             warn_of_approximations(found, "the max-marginals", "s of message passing")
         return Answers(found)
+
+    def _solved(
+        self,
+        solve: Callable[[Any], Any],
+        names: np.ndarray,
+        X: Any,
+        beside: dict[str, Any],
+        constraints: Any,
+    ) -> list[Found]:
+        """Return the labelling of each graph, by the names of its labels."""
+        return self._for_each(
+            lambda graph: check_labels_exist(solve(graph), names), X, beside, constraints
+        )
 
     def _for_each(
         self, answer: Callable[..., Found], X: Any, beside: dict[str, Any], constraints: Any
