@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import os
-import warnings
-from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
@@ -17,18 +13,18 @@ from maxmargin.core.problem import Problem, lam_from_C
 from maxmargin.estimators.chain.latent import ChainCompletion
 from maxmargin.estimators.chain.svm import ChainSVM
 from maxmargin.estimators.graph.svm import GraphSVM, TreeSVM
+from maxmargin.estimators.latent_files import LatentFiles
 from maxmargin.estimators.ranking.scores import measure_of
 from maxmargin.estimators.structured import StructuredSVM, register_structure
 from maxmargin.inputs.checks import check_number, check_weights
-from maxmargin.inputs.stored import Fields, check_options
-from maxmargin.persistence import estimator_class, register, save_estimator
-from maxmargin.solvers import Result, run
+from maxmargin.persistence import register
+from maxmargin.solvers import run
 from maxmargin.structures import BagRankings, OwnCost, UserData
 from maxmargin.structures.user.boxes import same
 from maxmargin.structures.user.structure import count_features
 from maxmargin.training.automatic import settle
 from maxmargin.training.fit import unchanged_on_error
-from maxmargin.training.latent import LatentRecord, LatentResult, best_of_starts, cccp
+from maxmargin.training.latent import LatentResult, best_of_starts, cccp
 from maxmargin.training.settings import Settings, check_settings, generator
 from maxmargin.training.task import Task
 
@@ -40,7 +36,7 @@ register_structure(BagRankings)
 
 
 @register
-class LatentSVM(BaseEstimator):
+class LatentSVM(LatentFiles, BaseEstimator):
     """Max-margin learning where a part of every output is latent: never seen, but predicted.
 
     Outputs are pairs (y, z): a class and where its object is, a labelling of which some labels are
@@ -215,68 +211,6 @@ class LatentSVM(BaseEstimator):
                 raise ValueError("Nothing to score: no query has both relevant bags and others.")
             return float(np.nanmean(values))
         return float(np.mean([bool(np.all(a == b)) for a, b in zip(found, y, strict=True)]))
-
-    # -- files -----------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, which `maxmargin.load` reads.
-
-        A structure must be registered (`register_structure`), as for `StructuredSVM`. A file holds
-        neither `latent_` nor code (a function `latent`).
-        """
-        self._fitted()
-        save_estimator(path, self)
-        if self.latent is not None:
-            warnings.warn(
-                f"{os.fspath(path)!r} does not hold latent: a function is code. Set it again "
-                "before the next fit.",
-                UserWarning,
-                stacklevel=2,
-            )
-
-    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return (meta, arrays): parameters and the fitted estimator, for a model file."""
-        own, inner = self.result_, copy.copy(self._fitted())
-        # The file of the estimator wants a result with a gap, which is not known here.
-        inner.result_ = Result(
-            own.w, own.objective, np.nan, np.nan, "max_iter", own.n_iter, own.n_oracle_calls,
-            own.seconds, [],
-        )  # fmt: skip
-        state, arrays = inner.to_state()
-        result = {name: value for name, value in vars(own).items() if name != "w"}
-        result["history"] = [asdict(record) for record in own.history]
-        params = self.get_params(deep=False)
-        del params["estimator"], params["latent"]
-        if not isinstance(params["random_state"], (int, np.integer, type(None))):
-            raise TypeError("random_state must be an integer or None in a model file.")
-        name = type(inner).__name__
-        return {"params": params, "inner": name, "state": state, "result": result}, arrays
-
-    @classmethod
-    def from_state(cls, meta: Any, arrays: dict[str, Any]) -> Self:
-        """Return what `to_state` was called on; ValueError for what none gave."""
-        parts = Fields(meta, "it")
-        params, name, state = (parts.take(key) for key in ("params", "inner", "state"))
-        result = check_options(LatentResult, parts.take("result"), "result")
-        parts.close()
-        if name not in ("ChainSVM", "StructuredSVM"):
-            raise ValueError(f"it has an estimator {name!r:.80}, not ChainSVM or StructuredSVM")
-        inner: Any = estimator_class(name)
-        fitted = inner.from_state(state, arrays)
-        if "w" in result or not isinstance(result.get("history"), list):
-            raise ValueError("result must have a history, a list, and no weights")
-        result["history"] = [
-            LatentRecord(**check_options(LatentRecord, record, "result['history']"))
-            for record in result["history"]
-        ]
-        own = check_options(cls, params, "params")
-        if own.keys() & {"estimator", "latent"}:
-            raise ValueError("params has an estimator or a function")
-        model = cls(clone(fitted), **own)
-        model._check_parameters()
-        model.estimator_, model.coef_ = fitted, fitted.result_.w
-        fitted.result_ = model.result_ = LatentResult(w=model.coef_, **result)
-        return model
 
     def _fitted(self) -> Any:
         check_is_fitted(self, "result_")
