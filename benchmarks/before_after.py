@@ -95,6 +95,11 @@ data = load_lgbm_rank()
 model = made("RankingSVM", C=0.1, tol=0.001, steps=0, zeros="value", random_state=0)
 given, beside = (data.X_train, data.y_train), {"qid": data.extra["qid_train"]}
 """,
+    "kernel, 2000 letters": """
+data = load_letter()
+model = made("MulticlassSVM", kernel="rbf", C=1.0, max_iter=10, tol=0.0, random_state=0)
+given, beside = (data.X_train[:2000], data.y_train[:2000]), {}
+""",
 }
 
 
