@@ -47,7 +47,8 @@ def main() -> int:
         }
         command = [sys.executable, __file__, "--level", level, *sys.argv[1:]]
         running.append(subprocess.Popen(command, env=os.environ | settings))
-    return max([each.wait() for each in running])
+    # A process that was ended by a signal has a code below 0.
+    return int(any([each.wait() for each in running]))
 
 
 def build(level: str, only: str, folder: Path | None) -> None:

@@ -286,6 +286,43 @@ def test_nowhere_to_write_compiles_uncached(tiny):
     assert tiny.entries() == []
 
 
+#: Permissions do not stop root, so the folder beside the source refuses as such a disk does.
+READ_ONLY = """
+from maxmargin.core.cache import _Locator
+ensure = _Locator.ensure_cache_path
+def refuse(self):
+    if self._cache_path.endswith("__pycache__"):
+        raise OSError(30, "Read-only file system")
+    ensure(self)
+_Locator.ensure_cache_path = refuse
+"""
+
+
+def test_a_read_only_cache_serves_and_what_is_new_goes_to_the_users_folder(warmed):
+    home = str(warmed.root / "home")
+    env = {"XDG_CACHE_HOME": home, "LOCALAPPDATA": home}
+    assert_loaded(warmed.run("own", before=READ_ONLY, **env), 201.0)
+    before = warmed.entries()
+    warmed.edit("maxmargin/attic/leaf.py", "x[i]", "x[i] + 0.5")
+    answer = warmed.run("own", before=READ_ONLY, **env)
+    assert_compiled(answer, 202.0)
+    assert answer["path"].startswith(home)
+    new = set(warmed.entries()) - set(before)
+    assert len(new) == 1 and str(new.pop()).startswith(home)
+    assert_loaded(warmed.run("own", before=READ_ONLY, **env), 202.0)
+
+
+def test_a_read_only_cache_serves_where_nothing_can_be_written(warmed):
+    warmed.write("home", "")
+    home = str(warmed.root / "home")
+    env = {"HOME": home, "XDG_CACHE_HOME": home, "LOCALAPPDATA": home}
+    assert_loaded(warmed.run("own", before=READ_ONLY, **env), 201.0)
+    entries = [(entry, entry.read_bytes()) for entry in warmed.entries()]
+    warmed.edit("maxmargin/attic/leaf.py", "x[i]", "x[i] + 0.5")
+    assert_compiled(warmed.run("own", before=READ_ONLY, **env), 202.0)
+    assert [(entry, entry.read_bytes()) for entry in warmed.entries()] == entries
+
+
 def test_disabled_jit_gives_plain_functions(tiny):
     before = (
         "from maxmargin.attic.leaf import leaf; from types import FunctionType;"

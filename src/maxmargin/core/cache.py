@@ -12,8 +12,9 @@ unless one of its types is in the signature, two processes that save at once can
 entries, and a changed source overwrites its old entry.
 
 An entry is code that will run, so it is read only if no other user can have written it, see
-trust.py. If others can write to the folder beside the source, or own it, the user's own folder for
-caches is taken; if that is not safe either, nothing is read or written.
+trust.py. If the folder beside the source cannot be written to, what is there is still read, and
+what is compiled is written to the user's own folder for caches. If others can write to a folder, or
+own it, nothing is read from it.
 
 What cannot be traced is compiled without the cache: functions and types entered at a prompt, types
 defined in a script's ``__main__`` or within a function, arguments other than numbers, strings,
@@ -70,10 +71,17 @@ _WARNED = threading.Event()
 
 
 class _Locator(InTreeCacheLocator):  # type: ignore[misc]
-    """Chooses the folder of a function's entries: only root and the current user can write to it.
+    """Chooses the folders of a function's entries: only root and the current user can write there.
 
-    NUMBA_CACHE_DIR if it is set, else __pycache__ beside the source, else the user's own folder.
+    NUMBA_CACHE_DIR if it is set, else __pycache__ beside the source and the user's own folder.
+    Entries are read from any of them, so that what an administrator has compiled serves all users,
+    and written to the first that can be written to.
     """
+
+    #: Where entries are read.
+    folders: list[str]
+    #: Whether one of the folders can be written to.
+    can_write = False
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Any:
@@ -85,17 +93,19 @@ class _Locator(InTreeCacheLocator):  # type: ignore[misc]
             folders = [os.path.join(numba.config.CACHE_DIR, subfolder)]
         else:
             folders.insert(0, os.path.join(os.path.dirname(os.path.abspath(py_file)), _BESIDE))
-        reasons = [] if own is not None else ["the user has no folder for caches"]
-        for folder in folders:
-            reason = why_untrusted(folder)
-            if reason is not None:
-                reasons.append(reason)
-                continue
+        untrusted = [why_untrusted(folder) for folder in folders]
+        locator.folders = [f for f, why in zip(folders, untrusted, strict=True) if why is None]
+        for folder in locator.folders:
             locator._cache_path = folder
             with contextlib.suppress(OSError):
                 os.makedirs(folder, mode=0o755, exist_ok=True)
                 locator.ensure_cache_path()  # tries to write there
+                locator.can_write = True
                 return locator
+        if any(map(os.path.isdir, locator.folders)):
+            return locator
+        reasons = [] if own is not None else ["the user has no folder for caches"]
+        reasons += filter(None, untrusted)
         if reasons:
             raise UntrustedError("; ".join(reasons))
         return None
@@ -119,16 +129,14 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            path, found = self._entry(sig, target_context.codegen())
-            stamp = _first_line(found)
-            with open_trusted(path) as file:
-                if file.readline() != stamp:
-                    return None
-                # Only root and the current user can have written the file.
-                symbols, payload = pickle.load(file)  # noqa: S301
+            name, found = self._entry(sig, target_context.codegen())
+            content = self._read(name, _first_line(found))
+            if content is None:
+                return None
+            symbols, payload = content
             _prepare(target_context, symbols)
             result = self._impl.rebuild(target_context, payload)
-        except (UntraceableError, OSError):  # OSError: not there yet
+        except UntraceableError:
             return None
         except UntrustedError as error:
             return _warn_once("trusted", error)
@@ -136,14 +144,27 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
             return _warn_once("read", error)
         return result if tuple(result.signature.args) == _arguments(sig)[0] else None
 
+    def _read(self, name: str, stamp: bytes) -> tuple[list[str], Any] | None:
+        """Return what the entry holds, from the first folder that has it with this stamp."""
+        for folder in self._impl.locator.folders:
+            try:
+                with open_trusted(os.path.join(folder, name)) as file:
+                    if file.readline() == stamp:
+                        # Only root and the current user can have written the file.
+                        return pickle.load(file)  # type: ignore[no-any-return]  # noqa: S301
+            except OSError:  # not there, or not to be read
+                continue
+        return None
+
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
-            if self._impl.check_cachable(data):
-                path, found = self._entry(sig, data.codegen)
+            if self._impl.locator.can_write and self._impl.check_cachable(data):
+                name, found = self._entry(sig, data.codegen)
                 unseen = _COMPILED.beside(found)
                 if unseen:
                     raise LookupError(f"code of {unseen[0]} was compiled, but named nowhere")
                 content = _symbols(data.library), _reduced(self._impl.reduce(data), data.library)
+                path = os.path.join(self._cache_path, name)
                 write_trusted(path, _first_line(found) + dumps(content))
         except (UntraceableError, OSError):  # OSError: a full disk, a folder made read-only
             pass
@@ -153,15 +174,12 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
             _warn_once("written", error)
 
     def flush(self) -> None:
-        for path in glob.glob(glob.escape(self._base) + ".*.nbc"):
+        base = os.path.join(self._cache_path, self._impl.filename_base)
+        for path in glob.glob(glob.escape(base) + ".*.nbc"):
             Path(path).unlink(missing_ok=True)
 
-    @property
-    def _base(self) -> str:
-        return os.path.join(self._cache_path, self._impl.filename_base)
-
     def _entry(self, sig: Any, codegen: Any) -> tuple[str, Sources]:
-        """Return the file of a signature, and what its code is made of."""
+        """Return the name of a signature's file, and what its code is made of."""
         arguments, return_type = _arguments(sig)
         classes: set[type] = set()
         described = [_describe(t, classes) for t in arguments]
@@ -172,7 +190,7 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
         # machine is the rest of numba's key: the processor, the function's bytecode and closure.
         machine = self._index_key(None, codegen)[1:]
         key = _digest(repr((described, settings, self._options, machine)))[:24]
-        return f"{self._base}.{key}.nbc", sources(self._py_func, classes)
+        return f"{self._impl.filename_base}.{key}.nbc", sources(self._py_func, classes)
 
 
 _COMPILED = Compiled()
