@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 def lower_bounds():
     """The lowest versions that are admitted, by name: what the package needs and what tests do."""
     needs = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
-    return dict(need.split(">=") for need in needs)
+    return dict(need.partition(",")[0].split(">=") for need in needs)
 
 
 def pins(name):

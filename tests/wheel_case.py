@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import sys
@@ -20,6 +21,7 @@ CHOICES = {
     "multilabel": [{}, {"pairwise": "tree"}, {"pairwise": "full"}],
     "ranking": [{}, {"cost": "ap"}, {"cost": "ndcg"}],
     "graph": [{}, {"training": "relaxed"}],
+    "hierarchy": [{}, {"model": "edges"}, {"space": "paths"}],
 }
 
 
@@ -50,6 +52,11 @@ def main():
             started = time.process_time()
             outputs = made.fit(X, y, eval_set=(X, y)).predict(X)
             seconds.append(time.process_time() - started)
+        for method in ("decision_function", "predict_topk", "predict_marginals"):
+            if hasattr(made, method):
+                with contextlib.suppress(TypeError, ValueError):  # not every model has every answer
+                    getattr(made, method)(X)
+        made.set_params(C=0.5, warm_start=True).fit(X, y)
         rows.append([name, choice, storage, dtype, surrogate, *seconds, len(outputs)])
     from maxmargin.core.ahead import library
 

@@ -47,8 +47,8 @@ def main() -> int:
         }
         command = [sys.executable, __file__, "--level", level, *sys.argv[1:]]
         running.append(subprocess.Popen(command, env=os.environ | settings))
-    # A process that was ended by a signal has a code below 0.
-    return int(any([each.wait() for each in running]))
+    codes = [each.wait() for each in running]
+    return int(any(codes))  # that of a process that was ended by a signal is below 0
 
 
 def build(level: str, only: str, folder: Path | None) -> None:
@@ -155,7 +155,7 @@ CASES: dict[str, list[dict[str, str]]] = {
     "ranking": [{}, {"cost": "ap"}, {"cost": "ndcg"}],
     "graph": [{}, {"training": "relaxed"}],
     "tree": [{}],
-    "hierarchy": [{}, {"model": "edges"}],
+    "hierarchy": [{}, {"model": "edges"}, {"space": "paths"}],
     "parser": [{}, {"solver": "bcfw"}],
 }
 
@@ -169,9 +169,22 @@ def estimator(name: str) -> None:
             # Labels that are noise, fitted closely: solvers then need all they have.
             own = {"C": 100.0, "tol": 0.0, "max_iter": 20, "random_state": 0, **params}
             try:
-                make(own | {"surrogate": surrogate}).fit(X, y, eval_set=(X, y)).predict(X)
+                made = make(own | {"surrogate": surrogate, "warm_start": True})
+                made.fit(X, y, eval_set=(X, y)).predict(X)
             except (TypeError, ValueError) as error:
                 print(f"{name} {own} {surrogate}: {error}", file=sys.stderr)
+                continue
+            answer(made, X)
+            made.set_params(C=50.0).fit(X, y)
+
+
+def answer(made, X) -> None:
+    """Ask a fitted estimator all that it can answer beside its best output."""
+    for method in ("decision_function", "predict_topk", "predict_marginals"):
+        try:
+            getattr(made, method)(X)
+        except (AttributeError, TypeError, ValueError):
+            continue  # not every kind has every answer
 
 
 def sampled(name: str, storage: str, dtype: str):

@@ -64,17 +64,19 @@ def test_bounds_hold_the_optimum_of_the_dense_solver(surrogate, cost, beam):
 
 
 @pytest.mark.parametrize("surrogate", [MarginRescaling(), SlackRescaling()], ids=str)
-def test_compiled_code_does_as_python_and_dense_rows_are_read_too(surrogate):
+def test_every_mode_does_as_python_and_dense_rows_are_read_too(surrogate):
     found = []
-    for is_sparse, compile in ((True, True), (True, False), (False, True)):
-        problem = problem_of(surrogate=surrogate, is_sparse=is_sparse, compile=compile)
+    modes = ((True, "python"), (True, "erased"), (False, "erased"), (True, "typed"))
+    for is_sparse, mode in modes:
+        problem = problem_of(surrogate=surrogate, is_sparse=is_sparse, mode=mode)
         solver, rng = SparseSDCA(beam=2), np.random.default_rng(0)
         state = solver.start(problem)
         for _ in range(4):
             solver.advance(problem, state, rng)
         found.append(np.asarray(state.w))
-    np.testing.assert_allclose(found[0], found[1], atol=1e-10)
-    np.testing.assert_allclose(found[0], found[2], atol=1e-10)
+    np.testing.assert_allclose(found[1], found[0], atol=1e-10)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-10)
+    np.testing.assert_array_equal(found[3], found[1])
 
 
 def test_a_full_list_gives_mass_back_and_the_bounds_still_hold():

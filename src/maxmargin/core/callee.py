@@ -8,7 +8,8 @@ callers. It is optimised, although its callers are too: passes whose callees had
 nothing but this call: else the largest module of all would be optimised twice.
 
 Private parts of numba: `JITCodeLibrary` and the steps of its `finalize`, `Compiler.compile_extra`
-with `state.library`. The option `pipeline_class` is public.
+with `state.library`. The option `pipeline_class` is public. Where numba has no such parts, callees
+are compiled as all functions are, which takes longer.
 """
 
 from __future__ import annotations
@@ -18,10 +19,21 @@ from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+
+try:
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+except ImportError:
+    JITCodeLibrary = Compiler = object
 
 __all__ = ["CALLEE", "compiling_entry"]
+
+_STEPS = (
+    "_optimize_final_module",
+    "_finalize_dynamic_globals",
+    "_verify_declare_only_symbols",
+    "enable_object_caching",
+)
 
 #: For the entry that is being compiled, how many callees are, one within the other. numba compiles
 #: one function at a time, under a lock.
@@ -106,4 +118,6 @@ class _CalleeCompiler(Compiler):  # type: ignore[misc]
 
 
 #: Options of numba for such a function.
-CALLEE = {"pipeline_class": _CalleeCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+CALLEE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+if all(hasattr(JITCodeLibrary, step) for step in _STEPS):
+    CALLEE["pipeline_class"] = _CalleeCompiler

@@ -12,6 +12,7 @@ All three run the same source. `MAXMARGIN_MODE` in the environment replaces the 
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 MODES = ("typed", "erased", "python")
@@ -58,6 +59,11 @@ def _why_not(parts: dict[str, Any], cells: Any) -> str:
     """Return why a problem cannot be erased, or "" if it can."""
     if cells.hasobject:  # known without the compiler, which takes a while to load
         return "the cells of outputs are objects"
-    from maxmargin.core.erase import why_not_erased
-
+    try:
+        from maxmargin.core.erase import why_not_erased
+    except ImportError as error:
+        reason = f"this version of numba lacks private parts that it needs ({error})"
+        message = f"Passes are compiled for each structure, which takes longer: {reason}."
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+        return reason
     return why_not_erased(parts, cells)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.compile import compiled, jitable
+from maxmargin.core.compile import compiled, jitable, kernel
 from maxmargin.core.contract import (
     connect,
     has,
@@ -56,6 +56,12 @@ def predict_examples(
             outputs[places[i] + cell] = y[cell]
         if costs.shape[0] > 0:
             costs[i] = output_cost(data, cost, i, y, 0)
+
+
+@kernel
+def fill_potentials(data: Any, i: int, w: Any, theta: Any) -> None:
+    """Fill theta with the potentials of example i, for what Python makes of them."""
+    potentials(data, i, w, 1.0, theta)
 
 
 def best_outputs(

@@ -9,6 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from numba.core.errors import NumbaError
 
 from maxmargin.core.contract import add_row, has
 from maxmargin.core.erase.native import Address, is_packable
@@ -169,9 +170,25 @@ def why_not_packable(name: str, value: Any) -> str:
     """Return which item of a NamedTuple cannot be packed, or "" if all can be."""
     try:
         kind = numba.typeof(value)
+    except NumbaError as error:
+        raise TypeError(f"{_untyped(name, value)} cannot be compiled: {error}") from None
     except (ValueError, TypeError) as error:
         return f"numba has no type for {name}: {error}"
     return _why_not(name, kind)
+
+
+def _untyped(name: str, value: Any) -> str:
+    """Return the name of the item that numba refuses to type, such as an array of foreign bytes."""
+    if isinstance(value, tuple):
+        fields = getattr(value, "_fields", range(len(value)))
+        for field, item in zip(fields, value, strict=True):
+            try:
+                numba.typeof(item)
+            except NumbaError:
+                return _untyped(f"{name}.{field}", item)
+            except (ValueError, TypeError):
+                continue
+    return name
 
 
 def _why_not(name: str, kind: Any) -> str:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.core.compile import compiled, jitable
-from maxmargin.core.contract import potentials
+from maxmargin.core.predict import fill_potentials
 from maxmargin.core.workers import CHUNK, Workers, cut
 from maxmargin.inference.graph.join import with_factors
 from maxmargin.inference.graph.model import FactorGraph
@@ -48,12 +47,6 @@ def split_weights(w: np.ndarray, graphs: Graphs) -> GraphWeights:
     )
 
 
-@jitable
-def fill_potentials(data: Any, i: int, w: Any, theta: Any) -> None:
-    """Fill theta with the potentials of graph i."""
-    potentials(data, i, w, 1.0, theta)
-
-
 def for_each_graph(
     data: Any,
     w: np.ndarray,
@@ -62,14 +55,13 @@ def for_each_graph(
     rules: Rules | None = None,
 ) -> list[Any]:
     """Return answer(factor graph) for every graph, under its constraints and rules."""
-    fill = compiled(fill_potentials)
     shapes, n_labels = data.graphs.shapes, data.graphs.layout.n_labels
     pieces = cut(len(shapes.n_cells), CHUNK)
 
     def serve(piece: int, worker: int) -> list[Any]:
         theta, found = graph_potentials(data), []
         for i in range(*pieces[piece]):
-            fill(data, i, w, theta)
+            fill_potentials(data, i, w, theta)
             n_unary = int(shapes.node_at[i + 1] - shapes.node_at[i]) * n_labels
             unary, tables = theta.unary[:n_unary].copy(), theta.tables[: shapes.n_cells[i]].copy()
             graph = FactorGraph.of_arrays(graph_of(shapes, i), unary, tables)

@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.compile import compiled, jitable
-from maxmargin.core.contract import potentials, workspace
+from maxmargin.core.contract import workspace
+from maxmargin.core.predict import fill_potentials
 from maxmargin.structures import ParseData
-
-
-@jitable
-def _one(data: Any, i: int, w: Any, theta: Any) -> None:
-    potentials(data, i, w, 1.0, theta)
 
 
 def for_each_sentence(
@@ -26,10 +21,9 @@ def for_each_sentence(
     relations; siblings is None unless they have weights.
     """
     theta, _ = workspace(data)
-    run = compiled(_one)
     found = []
     for i, n in enumerate(np.diff(data.offsets).tolist()):
-        run(data, i, w, theta)
+        fill_potentials(data, i, w, theta)
         side = n + 1
         scores = theta.arcs[: side * side * data.n_relations].reshape(side, side, -1).copy()
         siblings = None
