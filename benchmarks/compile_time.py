@@ -284,7 +284,8 @@ def with_library() -> Iterator[Line]:
             del seen["place"]  # a folder of this machine
             seen["compiling"] = longer(seen)
             goal = NEXT if case.estimator == OWN else LIBRARY
-            beside = f" The import of numba, which names types, is not counted: {seen['numba']:.2f} s."
+            apart = f"{seen['numba']:.2f} s"
+            beside = f" The import of numba, which names types, is not counted: {apart}."
             yield compiling(f"{case}: with the library", seen, goal, beside)
         code = _DEMO.format(picture=str(Path(folder) / "demo.png"))
         seen = ask(code, SOURCE, NUMBA_CACHE_DIR=str(Path(folder) / "demo"))
