@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.core import problem as problem_module
+from maxmargin.core import strides as strides_module
 from maxmargin.solvers import MIRA, SGD, Perceptron, run
 from maxmargin.solvers.online import perceptron as perceptron_module
 from tests.helpers import separable_multiclass, tiny_chain, tiny_multiclass
@@ -203,7 +203,7 @@ def test_a_fixed_rate_is_for_steps_that_shrink():
 def test_an_interrupt_leaves_weights_and_average_in_step(solver, monkeypatch):
     tiny = tiny_multiclass()
     problem = tiny.problem()
-    monkeypatch.setattr(problem_module, "STRIDE", 4)
+    monkeypatch.setattr(strides_module, "STRIDE", 4)
     bind, n_calls = problem.bind, []
 
     def interrupting(function):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import maxmargin.core.problem as problem_module
+import maxmargin.core.strides as strides_module
 from maxmargin.core.contract import (
     difference_potentials,
     margin_error,
@@ -64,7 +64,7 @@ def train(solver: Any, problem: Problem, **options: Any) -> tuple[Any, Any]:
 @all_solvers
 def test_the_number_of_calls_changes_no_bit(solver, monkeypatch):
     whole, _ = train(solver, TINY.problem(0.05))
-    monkeypatch.setattr(problem_module, "STRIDE", 2)
+    monkeypatch.setattr(strides_module, "STRIDE", 2)
     problem = TINY.problem(0.05)
     assert problem.stride == 2 and [*problem.strides(0, 5)] == [(0, 2), (2, 4), (4, 5)]
     pieces, _ = train(solver, problem)
@@ -79,7 +79,7 @@ def test_the_number_of_calls_changes_no_bit(solver, monkeypatch):
 @both_ways
 @pytest.mark.parametrize("n_looks", [2, 5, 11, 30])
 def test_time_is_up_between_two_calls(solver, compile, n_looks, monkeypatch):
-    monkeypatch.setattr(problem_module, "STRIDE", 2)
+    monkeypatch.setattr(strides_module, "STRIDE", 2)
     monkeypatch.setattr(importlib.import_module("maxmargin.solvers.loop"), "time", Clock())
     problem = TINY.problem(0.05, compile=compile)
     result, state = train(solver, problem, max_iter=50, time_budget=float(n_looks))
@@ -94,7 +94,7 @@ def test_time_is_up_between_two_calls(solver, compile, n_looks, monkeypatch):
 @both_ways
 @pytest.mark.parametrize("n_calls", [1, 4, 9, 25])
 def test_an_interrupt_between_two_calls(solver, compile, n_calls, monkeypatch):
-    monkeypatch.setattr(problem_module, "STRIDE", 2)
+    monkeypatch.setattr(strides_module, "STRIDE", 2)
     problem = TINY.problem(0.05, compile=compile)
     seen = []
 
@@ -191,5 +191,5 @@ def test_a_structure_may_say_how_much_work_a_visit_is():
     problem = tiny_problem("graph")
     work = visit_work(problem.view.data)
     assert work > 0.0 and visit_work(tiny_problem("chain").view.data) == 0.0
-    most = problem_module.STRIDE
-    assert problem.stride == min(max(problem_module.STRIDE_WORK // work, 1), most)
+    most = strides_module.STRIDE
+    assert problem.stride == min(max(strides_module.STRIDE_WORK // work, 1), most)

@@ -39,20 +39,12 @@ from maxmargin.core.contract import (
     tell_haste,
     truth_sizes,
     truths,
-    visit_work,
     workspace,
 )
 from maxmargin.core.modes import choose_mode
 from maxmargin.core.precision import Precision, measure
+from maxmargin.core.strides import STRIDE, visits_per_call
 from maxmargin.core.workers import Workers, cut, small_chunk
-
-#: One compiled call takes about STRIDE_WORK operations at most, and visits at most STRIDE examples:
-#: interrupts and the clock are looked at only between two calls.
-STRIDE_WORK = 1 << 26
-STRIDE = 4096
-#: How much scratch there is for each potential, where it is no list, and how often an oracle goes
-#: through lists, about.
-FEW = 4
 
 
 def lam_from_C(C: float, n_samples: int) -> float:
@@ -120,13 +112,6 @@ def evaluate(
         # only outputs of negative psi.
         losses[i] = value if value > 0.0 else 0.0
         bounds[i] = bound if bound > losses[i] else losses[i]
-
-
-def _n_numbers(value: Any) -> int:
-    """Return how many numbers the arrays in `value` hold, a tuple of arrays or of such tuples."""
-    if isinstance(value, tuple):
-        return sum(_n_numbers(item) for item in value)
-    return int(np.size(value)) if isinstance(value, np.ndarray) else 0
 
 
 class Problem:
@@ -368,9 +353,7 @@ class Problem:
         if self.calls_python:
             return 1
         if "stride" not in self._known:
-            work = visit_work(self.view.data) or self._estimated_work()
-            stride = min(max(STRIDE_WORK // max(work, 1.0), 1), STRIDE)
-            self._known["stride"] = int(min(stride, self._most_ready()))
+            self._known["stride"] = min(self._visits_per_call(), self._most_ready())
         return self._known["stride"]
 
     def prepare(self, examples: np.ndarray) -> None:
@@ -385,21 +368,9 @@ class Problem:
             return STRIDE
         return max(most // int(np.diff(self.kernel.row_at).max(initial=1)), 1)  # type: ignore
 
-    def _estimated_work(self) -> float:
-        """Return about how many operations a visit takes, by the sizes of arrays alone.
-
-        The work per position is the number of its scores times the number of its features (to
-        compute the scores), plus the square of the number of scores (to compare labels with
-        labels). Scratch counts as scores up to a few times the potentials; what is beyond that are
-        lists, such as one of all outputs, which are gone through a few times.
-        """
-        cells = max(int(self.sizes.max(initial=1)), 1)
-        n_scores, n_scratch = map(_n_numbers, self.desk()[:2])
-        n_listed = max(n_scratch - FEW * n_scores, 0)
-        scores = (n_scores + n_scratch - n_listed) / cells
-        inputs = _n_numbers(self.view.data) / max(int(self.sizes.sum()), 1)
-        mean = max(float(self.sizes.mean()), 1.0)
-        return mean * (scores + inputs) * scores + FEW * n_listed
+    def _visits_per_call(self) -> int:
+        desk = self.desk()
+        return visits_per_call(self.view.data, self.sizes, desk.theta, desk.room)
 
     def strides(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Cut visits first..last-1 into ranges, one per compiled call; `pause` before each."""
