@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,13 @@ def rings():
 def bushes():
     X, y = trees(np.random.default_rng(1))
     return [Graph(*x) for x in X], fitted(TreeSVM).set_params(tol=1.0).fit(X, y)
+
+
+def test_scores_that_overflow_are_refused(rings):
+    X, model = rings
+    huge = replace(X[0], nodes=1e305 * np.sign(X[0].nodes))
+    with pytest.raises(ValueError, match=r"X\[1\]: scores as large as .* overflow in sums over"):
+        model.predict([X[0], huge], method="auto")
 
 
 #: Rules over the five nodes of a graph: a maker, and whether a labelling keeps it.

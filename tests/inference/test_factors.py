@@ -29,7 +29,7 @@ class Near(CustomFactor):
     """-weight times the distance between the largest and the least label of its nodes."""
 
     def __init__(self, nodes, weight):
-        self.nodes, self.weight = tuple(int(v) for v in nodes), weight
+        self.nodes, self.weight = tuple(nodes), weight
 
     def numbers(self):
         return np.array([self.weight])
@@ -130,6 +130,14 @@ def test_messages_and_values_are_those_of_the_definition(kind, mode, n_draws, rn
     ("make", "error", "match"),
     [
         (lambda: ExactlyOne(()), ValueError, "at least one node"),
+        (lambda: ExactlyOne((0.7, 1)), TypeError, r"nodes must be whole numbers, got \(0.7, 1\)"),
+        (lambda: Potts("01", [1.0, 2.0]), TypeError, "nodes must be whole numbers, got '01'"),
+        (
+            lambda: join(Near((0, 1.5), 1.0)),
+            TypeError,
+            r"factors\[0\]: nodes must be whole numbers",
+        ),
+        (lambda: join(Near((1, 1), 1.0)), ValueError, r"factors\[0\] names node 1 twice"),
         (lambda: ExactlyOne((0, 0)), ValueError, "names node 0 twice"),
         (lambda: AtMostOne((0, 1), on=(1, 1, 1)), ValueError, "expected one label, or 2"),
         (lambda: join(AtLeastOne((0, 1), on=0.5)), TypeError, "on must be a label of the graph"),

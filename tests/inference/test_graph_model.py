@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from maxmargin.inference import FactorGraph
-from maxmargin.inference.graph.factors import ExactlyOne, Table
+from maxmargin.inference.graph.factors import ExactlyOne, Potts, Table
 
 EYE = np.eye(2)
 
@@ -117,6 +117,13 @@ def test_a_graph_without_nodes(unary):
         (([[0], []],), ValueError, "node 1 has no label"),
         ((np.zeros((2, 0)),), ValueError, "node 0 has no label"),
         (([[0, 0]], (), None, [Table((0, 3), EYE)]), ValueError, r"factors\[0\] names the node 3"),
+        (
+            ([[1e308, 0]] * 3, [(0, 1)], EYE),
+            ValueError,
+            "as large as 1e.308 overflow in sums over 4",
+        ),
+        (([[0, 0]] * 2, [(0, 1)] * 2, -1e308 * EYE), ValueError, "as large as 1e.308 overflow"),
+        (([[0, 0]] * 2, (), None, [Potts((0, 1), [1e308, 0])]), ValueError, "overflow in sums"),
         (([[0, 0]] * 2, (), None, ["no"]), TypeError, "expected one of Table"),
         (([[0, 0, 0]] * 2, (), None, [Table((0, 1), EYE)]), ValueError, "numbers of labels"),
         (([[0]] * 2, (), None, [ExactlyOne((0, 1), on=1)]), ValueError, "label 1"),

@@ -174,6 +174,10 @@ def test_a_cycle_is_named():
         ([(NODES, EDGES, FEATURES * np.inf)], r"edge 0 of X\[0\]"),
         ([Graph(NODES, hyperedges=[(0, 1)])], r"hyperedges\[0\] joins 2 nodes; expected three"),
         ([Graph(NODES, hyperedges=[(0, 1, 1)])], r"hyperedges\[0\] is \[0, 1, 1\], which names"),
+        (
+            [(NODES, np.array([[0, 2**63 + 1]], dtype=np.uint64))],
+            r"edges\[0\] is \(0, 9223372036854775809\); expected nodes from 0 to 2",
+        ),
         ([Graph(NODES, hyperedges=[(0, 1, 7)])], r"hyperedges\[0\] is \[0, 1, 7\]; expected nodes"),
         ([Graph(NODES, node_weights=[1, 2])], r"node_weights has the shape \(2,\)"),
         ([Graph(NODES, node_weights=[1, 2, -1])], r"node_weights\[2\] must be finite and >= 0"),
@@ -206,6 +210,23 @@ def test_what_is_no_graph_is_refused(X, message):
 def test_edges_must_be_whole_numbers():
     with pytest.raises(TypeError, match=r"X\[0\]: edges must hold whole numbers"):
         read_graphs([(NODES, [(0.0, 1.0)])])
+
+
+@pytest.mark.parametrize(
+    "hyperedge", [(0.5, 1, 2), "012", (0.0, 1, np.inf), np.array([0.0, 1.0, 2.0]), 7, None]
+)
+def test_hyperedges_must_be_whole_numbers(hyperedge):
+    with pytest.raises(TypeError, match=r"X\[0\]: hyperedges\[1\] must hold whole numbers"):
+        read_graphs([Graph(NODES, hyperedges=[(0, 1, 2), hyperedge])])
+
+
+def test_no_hyperedges_may_be_none():
+    graph = Graph(NODES, EDGES, hyperedges=None)
+    assert repr(graph) == "Graph(3 nodes, 2 edges)"
+    read, kinds = read_graphs([graph])
+    assert read.stack.hyper_at.tolist() == [0, 0] and kinds.hyper_orders == ()
+    with pytest.raises(TypeError, match=r"X\[0\]: hyperedges must be a list of hyperedges, got 3"):
+        read_graphs([Graph(NODES, hyperedges=3)])
 
 
 def test_a_model_without_edge_features_takes_none():

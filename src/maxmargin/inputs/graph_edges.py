@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +39,9 @@ def read_edges(graphs: list[Graph], sizes: np.ndarray) -> tuple[np.ndarray, np.n
     is_loop = edges[:, 0] == edges[:, 1]
     if (is_bad | is_loop).any():
         e = int(np.argmax(is_bad | is_loop))
-        i, (a, b) = int(graph_of[e]), edges[e].tolist()
+        i = int(graph_of[e])
+        # As given: an unsigned number may be too large for `edges`, and is negative there.
+        a, b = np.asarray(graphs[i].edges)[e - at[i]].tolist()
         told = f"is ({a}, {b}); expected nodes from 0 to {size[e] - 1}"
         if not is_bad[e]:
             told = f"joins node {a} to itself; expected two different nodes"
@@ -54,13 +57,18 @@ def read_hyperedges(
     orders: list[int] = []
     counts = []
     for i, graph in enumerate(graphs):
-        counts.append(len(graph.hyperedges))
-        for h, given in enumerate(graph.hyperedges):
+        own = () if graph.hyperedges is None else graph.hyperedges
+        if not hasattr(own, "__len__"):
+            raise TypeError(f"X[{i}]: hyperedges must be a list of hyperedges, got {own!r}.")
+        counts.append(len(own))
+        for h, given in enumerate(own):
             where = f"X[{i}]: hyperedges[{h}]"
             try:
-                nodes = [int(v) for v in given]
-            except (TypeError, ValueError):
-                raise TypeError(f"{where} must hold nodes, got {given!r}.") from None
+                nodes = [operator.index(v) for v in given]
+            except TypeError:
+                raise TypeError(
+                    f"{where} must hold whole numbers, its nodes, got {given!r}."
+                ) from None
             if len(nodes) < 3:
                 raise ValueError(f"{where} joins {len(nodes)} nodes; expected three or more.")
             if len(set(nodes)) < len(nodes):

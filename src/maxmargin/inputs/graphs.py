@@ -33,7 +33,7 @@ class Graph:
         Nodes (edges) of one type share weights; those of different types have their own.
     node_weights : array of shape (n_nodes,), or None
         What a wrong label costs at each node, such as the size of a superpixel; >= 0. None: 1.
-    hyperedges : sequence of sequences of int, default=()
+    hyperedges : sequence of sequences of int, or None, default=()
         Each joins three different nodes or more.
     hyperedge_features : array or CSR matrix with one row per hyperedge, or None
     hyperedge_types : sequence of hashable values, or None
@@ -53,13 +53,14 @@ class Graph:
     node_types: Sequence[Any] | None = None
     edge_types: Sequence[Any] | None = None
     node_weights: Any = None
-    hyperedges: Sequence[Sequence[int]] = ()
+    hyperedges: Sequence[Sequence[int]] | None = ()
     hyperedge_features: Any = None
     hyperedge_types: Sequence[Any] | None = None
 
     def __repr__(self) -> str:
         counts = f"{np.shape(self.nodes)[0]} nodes, {len(self.edges)} edges"
-        more = f", {len(self.hyperedges)} hyperedges" if len(self.hyperedges) else ""
+        n_hyper = 0 if self.hyperedges is None else len(self.hyperedges)
+        more = f", {n_hyper} hyperedges" if n_hyper else ""
         return f"Graph({counts}{more})"
 
 

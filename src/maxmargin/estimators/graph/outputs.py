@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin.core.predict import fill_potentials
 from maxmargin.core.workers import CHUNK, Workers, cut
 from maxmargin.inference.graph.join import with_factors
-from maxmargin.inference.graph.model import FactorGraph
+from maxmargin.inference.graph.model import FactorGraph, check_sums
 from maxmargin.inputs.graph_constraints import Rules
 from maxmargin.structures.graph.data import Graphs, graph_potentials
 from maxmargin.structures.graph.shapes import graph_of
@@ -67,6 +67,7 @@ def for_each_graph(
             graph = FactorGraph.of_arrays(graph_of(shapes, i), unary, tables)
             factors = [] if rules is None else rules(i)
             try:
+                check_sums(graph.n_nodes + graph.n_factors, unary, tables)
                 found.append(answer(with_factors(graph, factors) if factors else graph))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"X[{i}]: {error}") from None

@@ -11,11 +11,15 @@ import numpy.typing as npt
 
 from maxmargin.inference._checks import check_potential
 from maxmargin.inference.graph.factors import FACTORS, Factor, Table, custom
+from maxmargin.inference.graph.factors.base import check_nodes
 from maxmargin.inference.graph.pairs import Pairs, check_pairs, merged_pairs, without
 from maxmargin.inference.graph.score import labelling_score
 from maxmargin.inference.graph.shape import DENSE, Shape, graph_shape
 
 __all__ = ["FactorGraph"]
+
+#: The most that the scores of a labelling may add up to.
+LARGEST = 1e300
 
 
 class FactorGraph:
@@ -65,6 +69,9 @@ class FactorGraph:
         given = list(factors)
         for number, factor in enumerate(given):
             _check_factor(number, factor, n_labels)
+        scores = [f.numbers() for f in given if not isinstance(f, custom.CustomFactor)]
+        n_parts = len(n_labels) + len(pairs.at) + len(given)
+        check_sums(n_parts, self.unary, pairs.values, *scores)
         self.shape, self.tables = _laid_out(n_labels, *_merged(n_labels, pairs, given))
 
     @classmethod
@@ -138,6 +145,24 @@ def _check_unary(unary: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.in
     return np.concatenate([np.zeros(0), *rows]), n_labels
 
 
+def check_sums(n_parts: int, *scores: npt.NDArray[np.float64]) -> None:
+    """Refuse finite scores that are so large that sums over nodes and factors could overflow.
+
+    After an overflow bounds would be infinite, and -inf would no longer mean forbidden. Messages
+    are sums in which each score occurs a few times, hence the room above the limit. The numbers of
+    a factor of users are not looked at, as they need not be scores.
+    """
+    sizes = [
+        max(each.max(initial=0.0), -each.min(initial=0.0, where=each > -np.inf)) for each in scores
+    ]
+    largest = float(max(sizes, default=0.0))
+    if not largest <= LARGEST / max(1, n_parts):  # NaN is refused as well
+        raise ValueError(
+            f"scores as large as {largest:g} overflow in sums over {n_parts} nodes and factors; "
+            f"expected at most {LARGEST:g} in all. -inf, not a huge number, forbids a label."
+        )
+
+
 def _check_factor(number: int, factor: Any, n_labels: npt.NDArray[np.int64]) -> None:
     """Refuse what is no factor, has nodes that are not there, or does not fit their labels."""
     if not isinstance(factor, Factor):
@@ -145,6 +170,8 @@ def _check_factor(number: int, factor: Any, n_labels: npt.NDArray[np.int64]) -> 
             f"factors[{number}] is {factor!r}; expected one of "
             f"{', '.join(kind.__name__ for kind in FACTORS.values())}."
         )
+    if isinstance(factor, custom.CustomFactor):  # it sets its nodes itself; others checked theirs
+        check_nodes(f"factors[{number}]", factor.nodes)
     for v in factor.nodes:
         if not 0 <= v < len(n_labels):
             raise ValueError(
