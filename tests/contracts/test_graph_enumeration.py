@@ -19,6 +19,7 @@ from maxmargin.inference import (
     FactorGraph,
     graph_marginals,
     graph_max_marginals,
+    graph_profile,
     k_best_graph,
     solve_graph,
 )
@@ -133,7 +134,21 @@ def test_every_method_on_thousands_of_graphs(seed):
     assert set(orders) == {0, 1, 2, 3, 4} and min(orders[3], orders[4]) >= 0.04 * n_draws, orders
 
 
-def test_marginals_the_k_best_and_roundings_on_thousands_of_graphs():
+def check_profile(case, rng):
+    truth = np.array([rng.integers(-1, k) for k in case.graph.shape.n_labels])
+    wrong = ((case.labellings != truth) & (truth >= 0)).sum(axis=1)
+    found = graph_profile(case.graph, truth)
+    for c, (score, labels) in enumerate(zip(found.score, found.outputs, strict=True)):
+        best = case.scores[wrong == c].max(initial=-np.inf)
+        if best == -np.inf:
+            assert score == -np.inf and (labels == -1).all()
+        else:
+            assert score == pytest.approx(best, abs=1e-7)
+            assert case.score_of(labels) == pytest.approx(best, abs=1e-7)
+            assert ((labels != truth) & (truth >= 0)).sum() == c
+
+
+def test_marginals_the_k_best_profiles_and_roundings_on_thousands_of_graphs():
     rng = np.random.default_rng(22)
     for _ in range(run_times(2000, 1000)):
         case = make_case(rng)
@@ -142,6 +157,7 @@ def test_marginals_the_k_best_and_roundings_on_thousands_of_graphs():
         np.testing.assert_allclose([answer.score for answer in found], best[:4], atol=1e-7)
         assert len({tuple(answer.labels) for answer in found}) == len(found)
         assert found.bound >= best[4:].max(initial=-np.inf) - 1e-7
+        check_profile(case, rng)
         if case.best == -np.inf:
             assert graph_marginals(case.graph).log_partition == -np.inf
             continue

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
-from maxmargin.inference import FactorGraph
+from maxmargin.inference import (
+    FactorGraph,
+    graph_marginals,
+    graph_max_marginals,
+    graph_profile,
+    k_best_graph,
+    solve_graph,
+)
 from maxmargin.inference.graph import counted
 from maxmargin.inference.graph.counted import counted_graph
-from maxmargin.inference.graph.factors import AtMostOne, Cardinality, ExactlyOne, Table
+from maxmargin.inference.graph.factors import (
+    AtLeastOne,
+    AtMostOne,
+    Cardinality,
+    CustomFactor,
+    ExactlyOne,
+    Implies,
+    Potts,
+    Table,
+)
 from maxmargin.inference.graph.join import with_factors
 from maxmargin.inference.graph.junction import find_junction_tree
 from tests.graphs import all_labellings, all_scores, random_graph, run_times
 
-COUNTERS = ("exactly_one", "at_most_one", "at_least_one", "cardinality")
+COUNTERS = ("exactly_one", "at_most_one", "at_least_one", "cardinality", "potts")
 
 
 @pytest.mark.parametrize("is_forest", [True, False], ids=["forest", "any"])
@@ -30,8 +47,8 @@ def test_scores_are_those_of_the_rules(is_forest, monkeypatch):
             rules=COUNTERS,
             is_forest=is_forest,
         )
-        other = counted_graph(graph)
-        assert not np.isin(other.shape.kinds, counted.COUNTING).any() or other is graph
+        other = counted_graph(graph, counted.APART)
+        assert not np.isin(other.shape.kinds, counted.APART).any() or other is graph
         n, n_labels = graph.n_nodes, other.shape.n_labels
         for labels, score in zip(all_labellings(graph), all_scores(graph), strict=True):
             # Given the labels, one choice of counts at most is allowed.
@@ -50,6 +67,111 @@ def test_counters_follow_a_tree():
     assert find_junction_tree(graph.shape, 3e7) is None
     tree = find_junction_tree(counted_graph(graph).shape, 3e7)
     assert tree is not None and tree.n_cells < 2e6
+
+
+def test_a_potts_factor_over_many_nodes_is_solved_whole():
+    rng = np.random.default_rng(3)
+    unary, same = rng.normal(size=(30, 3)), np.array([1.0, 0.5, 2.0])
+    graph = FactorGraph(unary, factors=[Potts(range(30), same)])
+    # All labellings, and once more those that agree, by what they have more.
+    all_alike = unary.sum(axis=0)
+    alone = logsumexp(unary, axis=1).sum()
+    log_partition = np.log(np.exp(alone) + (np.expm1(same) * np.exp(all_alike)).sum())
+    found = graph_marginals(graph)
+    assert (found.method, found.is_exact) == ("junction", True)
+    assert found.log_partition == pytest.approx(log_partition)
+    for v, mine in enumerate(found.node):
+        rest = np.exp(alone - logsumexp(unary[v]) + unary[v])
+        expected = (rest + np.expm1(same) * np.exp(all_alike)) / np.exp(log_partition)
+        np.testing.assert_allclose(mine, expected, atol=1e-9)
+    first, second = k_best_graph(graph, 2)
+    assert (second.method, second.is_exact) == ("junction", True)
+    assert first.score == pytest.approx(solve_graph(graph, "acyclic").score)
+    profile = graph_profile(graph, np.zeros(30, dtype=int))
+    assert profile.score[0] == pytest.approx(all_alike[0] + same[0])
+    assert profile.score.max() == pytest.approx(first.score)
+
+
+def ruled_tree(rng, n_nodes):
+    """A graph without a cycle: rules of all kinds and tables, nodes in any order."""
+    kinds = [
+        ExactlyOne,
+        AtMostOne,
+        AtLeastOne,
+        lambda nodes: Cardinality(nodes, rng.normal(size=len(nodes) + 1)),
+        lambda nodes: Potts(nodes, rng.random(3), -1.0),
+        lambda nodes: Table(nodes[:3], rng.normal(size=(3,) * min(3, len(nodes)))),
+        lambda nodes: Implies(nodes[:2]),
+    ]
+    name, n, factors = rng.permutation(n_nodes), 1, []
+    while n < n_nodes:
+        own = [*range(n, min(n_nodes, n + int(rng.integers(1, 8)))), int(rng.integers(n))]
+        n += len(own) - 1
+        factors.append(kinds[len(factors) % len(kinds)](rng.permutation(name[own]).tolist()))
+    return FactorGraph(rng.normal(size=(n_nodes, 3)), factors=factors)
+
+
+def test_whatever_has_no_cycle_has_a_small_junction_tree():
+    rng = np.random.default_rng(4)
+    for _ in range(run_times(10, 4)):
+        graph = ruled_tree(rng, int(rng.integers(20, 60)))
+        marginals = graph_marginals(graph)
+        assert marginals.method == "junction"
+        # The limit of low temperatures: k best, marginals and the message passing agree.
+        best = solve_graph(graph, "acyclic").score
+        assert k_best_graph(graph, 2)[0].score == pytest.approx(best)
+        cold = graph_marginals(graph, 1e-3).log_partition * 1e-3
+        assert cold == pytest.approx(best, abs=0.1)
+        top = graph_max_marginals(graph)
+        assert all(
+            (row[p == 0.0] == -np.inf).all() for row, p in zip(top, marginals.node, strict=True)
+        )
+
+
+def test_profiles_of_graphs_without_a_cycle():
+    rng = np.random.default_rng(5)
+    for _ in range(run_times(6, 3)):
+        graph = ruled_tree(rng, 8)
+        truth = rng.integers(-1, 3, 8)
+        scores, rows = all_scores(graph), all_labellings(graph)
+        profile = graph_profile(graph, truth)
+        cost = ((rows != truth) & (truth >= 0)).sum(axis=1)
+        for c, score in enumerate(profile.score):
+            best = scores[cost == c].max(initial=-np.inf)
+            assert score == (best if best == -np.inf else pytest.approx(best))
+            if best == -np.inf:
+                assert (profile.outputs[c] == -1).all()
+                continue
+            found = profile.outputs[c]
+            assert graph.score(found) == pytest.approx(best)
+            assert ((found != truth) & (truth >= 0)).sum() == c
+
+
+def test_a_profile_needs_a_junction_tree_that_fits():
+    pairs = [(v, u) for v in range(20) for u in range(v)]
+    graph = FactorGraph(np.zeros((20, 4)), pairs, np.eye(4))
+    with pytest.raises(ValueError, match=r"tables of .* cells .* most_cells of graph_profile"):
+        graph_profile(graph, [0] * 20)
+    triangle = FactorGraph(np.zeros((3, 2)), [(0, 1), (1, 2), (2, 0)], -np.eye(2))
+    assert graph_profile(triangle, [0, 0, 0]).score.tolist() == [-3.0, -1.0, -1.0, -3.0]
+    assert graph_profile(triangle, [-1, -1, -1]).score.tolist() == [-1.0] + [-np.inf] * 3
+    with pytest.raises(ValueError, match="at most 3 are"):
+        graph_profile(triangle, [0, 0, 0], most_cells=3)
+
+
+def test_a_factor_of_ones_own_is_refused_by_name_where_its_table_is_needed():
+    class Any(CustomFactor):
+        nodes = tuple(range(30))
+
+        @staticmethod
+        def message(numbers, at, member, incoming, out):
+            for x in range(at[member + 1] - at[member]):
+                out[x] = 0.0
+
+    graph = FactorGraph(np.zeros((30, 3)), factors=[Any()])
+    for ask in (graph_marginals, lambda graph: graph_profile(graph, [0] * 30)):
+        with pytest.raises(ValueError, match="factor 0 is a CustomFactor of 30 nodes"):
+            ask(graph)
 
 
 def test_small_rules_and_tables_are_left():

@@ -1,9 +1,10 @@
 """Marginals and max-marginals of factor graphs: exact where that fits, else approximate, and said.
 
-Exact are two passes over a forest, a graph without a cycle or a junction tree. "loopy" is
-sum-product belief propagation: often close, but it need not converge, and nothing is guaranteed.
-"smoothed" has the marginals of a convex relaxation, which always converge, and are too even. In
-place of max-marginals "bound" has numbers that these never exceed, by SRMP.
+Exact are two passes over a forest or a junction tree. Factor graphs without a cycle have a small
+one, as rules over many nodes are counted (counted.py); max-marginals take their messages as they
+are. "loopy" is sum-product belief propagation: often close, but it need not converge, and nothing
+is guaranteed. "smoothed" has the marginals of a convex relaxation, which always converge, and are
+too even. In place of max-marginals "bound" has numbers that these never exceed, by SRMP.
 """
 
 from __future__ import annotations
@@ -121,8 +122,8 @@ def graph_marginals(
     graph : FactorGraph
     temperature : float > 0
     method : {"exact", "auto", "loopy", "smoothed"}, default="exact"
-        "exact": two passes over a forest, or over a junction tree, which is refused if it has more
-        than `most_cells` table cells. "loopy": belief propagation, which is exact without cycles
+        "exact": two passes over a forest, or over a junction tree, in which rules over many nodes
+        are counted. It is refused if it has more than `most_cells` table cells. "loopy": belief propagation, which is exact without cycles
         only, and need not converge. "smoothed": the marginals of a convex relaxation, which are
         more even than the true ones. "auto": "exact" where the junction tree fits, else "loopy".
     most_cells : int

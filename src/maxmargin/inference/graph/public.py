@@ -1,4 +1,4 @@
-"""Factor graphs: the best labelling, the k best, marginals, max-marginals, best per wrong node."""
+"""Factor graphs: every method for the best labelling by name, and the k best."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from maxmargin.inference._checks import check_count
-from maxmargin.inference.answer import CostProfile
 from maxmargin.inference.graph.answer import GraphAnswer, KBest, Options
 from maxmargin.inference.graph.auto import auto
 from maxmargin.inference.graph.binary import cut, roof
@@ -19,11 +17,7 @@ from maxmargin.inference.graph.dense import dense_graph
 from maxmargin.inference.graph.exact import acyclic, forest, junction, known_forest
 from maxmargin.inference.graph.forest import (
     best_k_forest,
-    forest_order,
-    forest_profile,
     kbest_room,
-    profile_room,
-    write_forest_level,
 )
 from maxmargin.inference.graph.junction import best_k_junction, kbest_cells, kbest_junction_room
 from maxmargin.inference.graph.marginals import (
@@ -37,6 +31,7 @@ from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.partition import best_by_partition
 from maxmargin.inference.graph.passing import by_branch, by_srmp
 from maxmargin.inference.graph.primal import expansion, local
+from maxmargin.inference.graph.profile import graph_profile
 from maxmargin.inference.graph.relaxed import by_loopy, by_smoothed
 from maxmargin.inference.graph.rounded import qp
 from maxmargin.inference.graph.splitting import by_admm
@@ -216,62 +211,6 @@ def _k_best_by_calls(graph: FactorGraph, k: int, options: Options) -> KBest:
         except StopIteration as over:
             return KBest(found, over.value)
     return KBest(found, found[-1].bound)
-
-
-def graph_profile(graph: FactorGraph, reference: npt.ArrayLike) -> CostProfile:
-    """Return the best labelling of a forest of pairs for every number of wrong nodes.
-
-    Parameters
-    ----------
-    graph : FactorGraph
-        Its factors form a forest of pairs.
-    reference : array-like of int of shape (n,)
-        The true labels; -1 where unknown: such a node is never wrong.
-
-    Returns
-    -------
-    CostProfile
-        score[c] is the best score with c wrong nodes, c = 0 .. n, and outputs[c] the labelling;
-        -inf and -1 where there is none.
-
-    Examples
-    --------
-    >>> from maxmargin.inference import FactorGraph, graph_profile
-    >>> graph = FactorGraph([[0.0, 1.0], [0.5, 0.0]], [(0, 1)], [[1.0, 0.0], [0.0, 1.0]])
-    >>> graph_profile(graph, [0, 0]).score
-    array([1.5, 1.5, 2. ])
-    """
-    check_graph(graph)
-    shape = graph.shape
-    order = known_forest(shape) or forest_order(shape)
-    truth = np.asarray(reference)
-    if truth.shape != (graph.n_nodes,):
-        raise ValueError(
-            f"reference has shape {truth.shape}; expected ({graph.n_nodes},), one per node."
-        )
-    if truth.size and truth.dtype.kind not in "iu":
-        raise TypeError(f"reference must hold integer labels, got dtype {truth.dtype}.")
-    bad = (truth < -1) | (truth >= shape.n_labels)
-    if bad.any():
-        v = int(np.argmax(bad))
-        raise ValueError(
-            f"reference[{v}] is {truth[v]}; expected -1, or a label from 0 to "
-            f"{shape.n_labels[v] - 1} of node {v}."
-        )
-    own = np.arange(len(graph.unary)) - np.repeat(shape.unary_at[:-1], shape.n_labels)
-    known = np.repeat(truth, shape.n_labels)
-    step = ((own != known) & (known >= 0)).astype(np.int32)
-    n_nodes = graph.n_nodes
-    none = np.zeros(0, dtype=np.int32)
-    room = profile_room(shape, order, step, none, n_nodes)
-    scores = np.full(n_nodes + 1, -np.inf)
-    outputs = np.full((n_nodes + 1, n_nodes), -1, dtype=np.int32)
-    n_levels = forest_profile(
-        shape, graph.unary, graph.tables, order, step, none, n_nodes, room, scores
-    )
-    for level in range(n_levels):
-        write_forest_level(shape, graph.tables, order, none, level, room, outputs[level])
-    return CostProfile(scores, outputs)
 
 
 def _check_options(options: Options) -> Options:
