@@ -147,6 +147,37 @@ def test_repeated_edges_are_merged():
     assert merged_edges(read.stack, 1) is read.stack
 
 
+def test_repeated_hyperedges_are_merged():
+    nodes = np.arange(8.0).reshape(4, 2)
+    hyperedges = [(0, 1, 2), (1, 2, 3), (2, 1, 0), (0, 1, 2)]
+    graph = Graph(nodes, hyperedges=hyperedges, hyperedge_features=np.eye(4))
+    other = Graph(nodes, hyperedges=hyperedges[:1], hyperedge_features=np.ones((1, 4)))
+    read, _ = read_graphs([graph, other])
+    stack = read.stack
+    assert stack.hyper_members.reshape(-1, 3).tolist() == [*map(list, hyperedges[:3]), [0, 1, 2]]
+    assert stack.hyper_at.tolist() == [0, 3, 4] and stack.hyper_orders.tolist() == [3] * 4
+    assert stack.hyper_features[0].tolist() == [1.0, 0.0, 0.0, 1.0]
+    stack = read_graphs([graph, other], hyper_symmetric=True)[0].stack
+    assert stack.hyper_at.tolist() == [0, 2, 3]
+    assert stack.hyper_features[0].tolist() == [1.0, 0.0, 1.0, 1.0]
+    typed = Graph(nodes, hyperedges=[(0, 1, 2)] * 3, hyperedge_types=["a", "b", "a"])
+    stack = read_graphs([typed])[0].stack
+    assert stack.hyper_types.tolist() == [0, 1] and stack.hyper_features is None
+
+
+def test_parallel_edges_are_a_cycle_with_a_way_out():
+    edges = [(0, 1), (1, 2), (1, 0)]
+    both, _ = read_graphs([(NODES, EDGES), (NODES, edges)])
+    match = r"X\[1\]: 2 edges join the nodes 0 and 1, one in each direction.*pairs='symmetric'"
+    with pytest.raises(ValueError, match=match):
+        check_forests(both.stack)
+    check_forests(read_graphs([(NODES, edges)], symmetric=1)[0].stack)
+    typed, _ = read_graphs([Graph(NODES, [(0, 1), (0, 1)], edge_types=["a", "b"])])
+    match = r"X\[0\]: 2 edges join the nodes 0 and 1, of different types.*Make them one edge"
+    with pytest.raises(ValueError, match=match):
+        check_forests(typed.stack)
+
+
 def test_a_cycle_is_named():
     read, _ = read_graphs([(NODES, EDGES), (NODES, [(2, 0), (0, 1), (1, 2)])])
     with pytest.raises(ValueError, match=r"X\[1\] has a cycle: the nodes 0 - 1 - 2 - 0\."):

@@ -104,10 +104,29 @@ def check_forests(stack: StackedGraphs) -> None:
         first = int(np.argmax(part == bad[0]))
         i = int(np.searchsorted(stack.node_at, first, side="right")) - 1
         cycle = cycle_of(int(np.diff(stack.node_at)[i]), stack.edges[at[i] : at[i + 1]])
+        if len(cycle) == 3:
+            raise ValueError(_parallel(stack, i, cycle[:2]))
         raise ValueError(
             f"X[{i}] has a cycle: the nodes {' - '.join(map(str, cycle))}. TreeSVM takes graphs "
             "without cycles, GraphSVM takes all."
         )
+
+
+def _parallel(stack: StackedGraphs, i: int, pair: list[int]) -> str:
+    """Say that two edges of graph i join the same nodes and have tables of their own."""
+    own = slice(stack.edge_at[i], stack.edge_at[i + 1])
+    joining = np.isin(stack.edges[own], pair).all(axis=1)
+    types = None if stack.edge_types is None else stack.edge_types[own][joining]
+    if types is not None and len(np.unique(types)) > 1:
+        why = "of different types"
+        way_out = "Make them one edge, say with a feature for each of its types"
+    else:
+        why = "one in each direction, whose tables are not the same where pairs='full'"
+        way_out = "Name each pair once, or take pairs='symmetric', 'antisymmetric' or 'potts'"
+    return (
+        f"X[{i}]: {joining.sum()} edges join the nodes {pair[0]} and {pair[1]}, {why}: that is a "
+        f"cycle. {way_out}; GraphSVM takes all."
+    )
 
 
 def merged_edges(stack: StackedGraphs, symmetric: int) -> StackedGraphs:
@@ -155,6 +174,58 @@ def merged_edges(stack: StackedGraphs, symmetric: int) -> StackedGraphs:
         edge_at=np.concatenate([[0], np.cumsum(is_kept)])[stack.edge_at],
         edge_features=features,
         edge_types=None if stack.edge_types is None else stack.edge_types[kept],
+    )
+
+
+def merged_hyperedges(stack: StackedGraphs, symmetric: bool) -> StackedGraphs:
+    """Return the graphs with hyperedges that are given twice made one; their features are added up.
+
+    Hyperedges of different types are not merged, and neither are those that name their nodes in
+    different orders unless tables are ``symmetric``.
+
+    Examples
+    --------
+    >>> stack = StackedGraphs(
+    ...     np.eye(3), np.array([0, 3]), np.zeros((0, 2), int), np.array([0, 0]),
+    ...     hyper_members=np.array([0, 1, 2, 2, 1, 0]), hyper_types=np.zeros(2, int),
+    ...     hyper_at=np.array([0, 2]), hyper_orders=np.array([3, 3]),
+    ... )
+    >>> merged_hyperedges(stack, False) is stack
+    True
+    >>> merged_hyperedges(stack, True).hyper_members.tolist()
+    [0, 1, 2]
+    """
+    at, members, types, orders = (
+        stack.hyper_at,
+        stack.hyper_members,
+        stack.hyper_types,
+        stack.hyper_orders,
+    )
+    if at is None or members is None or types is None or orders is None:
+        return stack
+    starts = offsets_of(orders.tolist())
+    place: dict[tuple[int, ...], int] = {}
+    group = np.empty(len(orders), dtype=np.int64)
+    graph = np.repeat(np.arange(stack.n_graphs), np.diff(at))
+    for h in range(len(orders)):
+        nodes = members[starts[h] : starts[h + 1]].tolist()
+        key = graph[h], types[h], *(sorted(nodes) if symmetric else nodes)
+        group[h] = place.setdefault(key, len(place))
+    if len(place) == len(orders):
+        return stack
+    is_kept = np.zeros(len(orders), dtype=bool)
+    is_kept[np.unique(group, return_index=True)[1]] = True
+    features = stack.hyper_features
+    if features is not None:
+        cells = (np.ones(len(orders)), (group, np.arange(len(orders))))
+        features = _times(sp.csr_matrix(cells, shape=(len(place), len(orders))), features)
+    return replace(
+        stack,
+        hyper_members=members[np.repeat(is_kept, orders)],
+        hyper_types=types[is_kept],
+        hyper_orders=orders[is_kept],
+        hyper_at=np.concatenate([[0], np.cumsum(is_kept)])[at],
+        hyper_features=features,
     )
 
 

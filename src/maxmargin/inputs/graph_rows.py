@@ -12,7 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.inputs.graph_edges import merged_edges, read_edges, read_hyperedges
+from maxmargin.inputs.graph_edges import (
+    merged_edges,
+    merged_hyperedges,
+    read_edges,
+    read_hyperedges,
+)
 from maxmargin.inputs.graphs import Graph, as_graphs
 from maxmargin.inputs.labels import Labels
 from maxmargin.inputs.sequences import offsets_of, place
@@ -50,7 +55,11 @@ class ReadGraphs:
 
 
 def read_graphs(
-    X: Any, known: GraphKinds | None = None, *, symmetric: int = 0
+    X: Any,
+    known: GraphKinds | None = None,
+    *,
+    symmetric: int = 0,
+    hyper_symmetric: bool = False,
 ) -> tuple[ReadGraphs, GraphKinds]:
     """Return stacked graphs, and what is known of their kinds.
 
@@ -97,7 +106,7 @@ def read_graphs(
         hyper_features,
         orders,
     )
-    stack = merged_edges(stack, symmetric)
+    stack = merged_hyperedges(merged_edges(stack, symmetric), hyper_symmetric)
     return ReadGraphs(stack, _node_weights(graphs, sizes)), kinds
 
 

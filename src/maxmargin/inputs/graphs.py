@@ -34,7 +34,7 @@ class Graph:
     node_weights : array of shape (n_nodes,), or None
         What a wrong label costs at each node, such as the size of a superpixel; >= 0. None: 1.
     hyperedges : sequence of sequences of int, or None, default=()
-        Each joins three different nodes or more.
+        Each joins three different nodes or more. Like edges, those that come twice are one.
     hyperedge_features : array or CSR matrix with one row per hyperedge, or None
     hyperedge_types : sequence of hashable values, or None
         None: hyperedges with the same number of nodes are of one type.

@@ -72,8 +72,7 @@ class GraphReader:
     @classmethod
     def learn(cls, request: Request, options: GraphOptions) -> tuple[Self, GraphTables]:
         """Return the reader that a first request makes, and what to learn from."""
-        read, kinds = read_graphs(request.X, symmetric=SYMMETRY[options.pairs])
-        _check_kind(read.stack, options)
+        read, kinds = _read(request, options)
         at = read.stack.node_at
         found = read_labels(request.y, request.fixed, at, None, options.classes, "nodes")
         template = None if options.shared else Template.of(read.stack)
@@ -81,16 +80,14 @@ class GraphReader:
 
     def task(self, request: Request, options: GraphOptions) -> GraphTables:
         """Return what to learn from a later request."""
-        read, _ = read_graphs(request.X, self.kinds, symmetric=SYMMETRY[options.pairs])
-        _check_kind(read.stack, options)
+        read, _ = _read(request, options, self.kinds)
         at = read.stack.node_at
         found = read_labels(request.y, request.fixed, at, self.labels, part="nodes")
         return self._tables(request, options, read, found, False)[1]
 
     def inputs(self, request: Request, options: GraphOptions) -> Graphs:
         """Return graphs to predict on; their true labels are all 0."""
-        read, _ = read_graphs(request.X, self.kinds, symmetric=SYMMETRY[options.pairs])
-        _check_kind(read.stack, options)
+        read, _ = _read(request, options, self.kinds)
         at = read.stack.node_at
         fixed = read_fixed(request.fixed, at, self.labels, "nodes")
         barrier = node_barrier(at, self.labels, request.allowed, fixed)
@@ -195,9 +192,19 @@ class GraphReader:
         )
 
 
-def _check_kind(stack: StackedGraphs, options: GraphOptions) -> None:
+def _read(
+    request: Request, options: GraphOptions, known: GraphKinds | None = None
+) -> tuple[ReadGraphs, GraphKinds]:
+    """Return the graphs of a request; refuse cycles where they are refused."""
+    read, kinds = read_graphs(
+        request.X,
+        known,
+        symmetric=SYMMETRY[options.pairs],
+        hyper_symmetric=options.hyper_pairs == "potts",
+    )
     if options.forests:
-        check_forests(stack)
+        check_forests(read.stack)
+    return read, kinds
 
 
 def without_empty(stack: StackedGraphs) -> StackedGraphs:

@@ -123,9 +123,10 @@ def graph_marginals(
     temperature : float > 0
     method : {"exact", "auto", "loopy", "smoothed"}, default="exact"
         "exact": two passes over a forest, or over a junction tree, in which rules over many nodes
-        are counted. It is refused if it has more than `most_cells` table cells. "loopy": belief propagation, which is exact without cycles
-        only, and need not converge. "smoothed": the marginals of a convex relaxation, which are
-        more even than the true ones. "auto": "exact" where the junction tree fits, else "loopy".
+        are counted; it is refused if it has more than `most_cells` table cells. "loopy": belief
+        propagation, which is exact without cycles only, and need not converge. "smoothed": the
+        marginals of a convex relaxation, which are more even than the true ones. "auto": "exact"
+        where the junction tree fits, else "loopy".
     most_cells : int
     max_iter : int or None
         Most iterations of the last two; None for their own limits.
