@@ -23,6 +23,7 @@ from maxmargin.rounding import (
     expected_score,
     interval,
     round_graph,
+    solve_rounded,
 )
 from tests.graphs import all_labellings, all_scores, random_graph
 
@@ -294,6 +295,17 @@ def test_marginals_within_tolerance_are_mended():
 def test_bad_marginals_are_refused(mu, message):
     with pytest.raises(ValueError, match=message):
         round_graph(FactorGraph(np.zeros((2, 2))), mu)
+
+
+@pytest.mark.parametrize("relaxation", ["smoothed", "admm", "lp"])
+def test_relaxations_by_name(relaxation):
+    graph = FactorGraph(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], 1.0 - np.eye(2))
+    found = solve_rounded(graph, "conditional", relaxation=relaxation)
+    assert found.method == f"{relaxation}+conditional"
+    assert (found.score, found.is_exact) == (2.0, False)
+    assert found.bound == pytest.approx(3.0)  # half of each label everywhere
+    never = FactorGraph(np.zeros((2, 1)), [(0, 1)], [[-np.inf]])
+    assert solve_rounded(never, relaxation=relaxation).labels is None
 
 
 def test_bad_options_are_refused():
