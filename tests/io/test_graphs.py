@@ -9,7 +9,9 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from maxmargin import Graph
 from maxmargin.inference import FactorGraph
 from maxmargin.inference.graph.factors import Cardinality, ExactlyOne, Table
 from maxmargin.io.files import Spool
@@ -359,6 +361,10 @@ def test_samples_come_back(rng, tmp_path):
     write_graphs(tmp_path / "a.npz", [x[:2] for x in X])
     again, labels = read_graphs(tmp_path / "a.npz")
     assert labels is None and len(again[0]) == 2
+    write_graphs(tmp_path / "a.npz", [Graph(*x) for x in X])
+    again, _ = read_graphs(tmp_path / "a.npz")
+    for a, b in zip(X, again, strict=True):
+        assert all(np.array_equal(p, q) for p, q in zip(a, b, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -394,9 +400,25 @@ def test_samples_that_cannot_be_written(tmp_path):
         ([x, (*x, np.eye(1))], None, "and not both"),
         ([(*x, np.eye(2))], None, r"X\[0\] has 1 edges and 2 rows"),
         ([x], [[0]], "y does not have a label for every node"),
+        ([(np.eye(2), [(0, 2)])], None, "edge 0 of graph 0 joins 0 and 2; expected nodes from 0 t"),
+        ([], None, "X holds no graph"),
+        ([(np.eye(2),)], None, r"got tuples of lengths \[1\]"),
+        ([x, Graph(*x, node_weights=np.ones(2))], None, r"X\[1\] has node_weights, which files"),
+        (
+            [Graph(np.eye(3), hyperedges=[(0, 1, 2)], node_types="aab")],
+            None,
+            r"X\[0\] has node_types, hyperedges, which files",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             write_graphs(tmp_path / "a.npz", X, y)
+    for X, message in [
+        ([(sp.csr_matrix(np.eye(2)), [(0, 1)])], r"X\[0\]: node_features is a sparse csr_matrix"),
+        ([x, {"nodes": np.eye(2)}], r"X\[1\] is a dict; expected a tuple"),
+        ([np.eye(2)], r"X\[0\] is a ndarray; expected a tuple"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            write_graphs(tmp_path / "a.npz", X)
     assert os.listdir(tmp_path) == []
 
 

@@ -2,7 +2,8 @@
 
 Keys: ``X`` (the rows of all nodes under one another), ``n_nodes`` (of each graph), ``edges`` (of
 all graphs, as pairs of nodes that count from 0 in each), ``n_edges``, and perhaps ``E`` (a row per
-edge) and ``y`` (a label per node, -1 where it is not known).
+edge) and ``y`` (a label per node, -1 where it is not known). Sparse features, types, node weights
+and hyperedges have no place in such a file.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from maxmargin.io.arrays import read_arrays
 from maxmargin.io.files import Source, source_name
@@ -20,6 +22,16 @@ from maxmargin.io.graphs.npz import save_arrays
 from maxmargin.io.npz import cut, stack
 
 __all__ = ["read_graphs", "write_graphs"]
+
+#: What a `maxmargin.Graph` may have besides, which files do not hold.
+_BESIDE = (
+    "node_types",
+    "edge_types",
+    "node_weights",
+    "hyperedges",
+    "hyperedge_features",
+    "hyperedge_types",
+)
 
 _KINDS = {"X": "biuf", "n_nodes": "iu", "edges": "iu", "n_edges": "iu", "E": "biuf", "y": "biuUS"}
 
@@ -60,13 +72,7 @@ def read_graphs(source: Source) -> tuple[list[tuple[NDArray[Any], ...]], list[ND
     _check(name, arrays)
     node_ends, edge_ends = (_ends(arrays[key]) for key in ("n_nodes", "n_edges"))
     edges = cut(arrays["edges"].astype(np.int64), edge_ends)
-    for i, (pairs, n) in enumerate(zip(edges, arrays["n_nodes"].tolist(), strict=True)):
-        if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n:
-            bad = int(np.flatnonzero((pairs < 0).any(axis=1) | (pairs >= n).any(axis=1))[0])
-            raise ValueError(
-                f"{name}: edge {bad} of graph {i} joins {pairs[bad, 0]} and {pairs[bad, 1]}; "
-                f"expected nodes from 0 to {n - 1}."
-            )
+    _check_edges(name, edges, arrays["n_nodes"].tolist())
     parts = [cut(arrays["X"], node_ends), edges]
     if "E" in arrays:
         parts.append(cut(arrays["E"], edge_ends))
@@ -106,6 +112,17 @@ def _check(name: str, arrays: dict[str, NDArray[Any]]) -> None:
                 )
 
 
+def _check_edges(name: str, edges: list[NDArray[Any]], n_nodes: list[int]) -> None:
+    """Refuse edges to nodes that are not there."""
+    for i, (pairs, n) in enumerate(zip(edges, n_nodes, strict=True)):
+        if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n:
+            bad = int(np.flatnonzero((pairs < 0).any(axis=1) | (pairs >= n).any(axis=1))[0])
+            raise ValueError(
+                f"{name}: edge {bad} of graph {i} joins {pairs[bad, 0]} and {pairs[bad, 1]}; "
+                f"expected nodes from 0 to {n - 1}."
+            )
+
+
 def write_graphs(
     path: str | os.PathLike[str], X: Sequence[Any], y: Sequence[Any] | None = None
 ) -> None:
@@ -115,7 +132,8 @@ def write_graphs(
     ----------
     path : path
     X : sequence of (node_features, edges) or (node_features, edges, edge_features)
-        Dense features; all graphs have edge features, or none.
+        Dense features; all graphs have edge features, or none. A `maxmargin.Graph` that has no more
+        than these is taken too.
     y : sequence of sequences of labels, or None
         Whole numbers, -1 where not known, or strings.
 
@@ -123,20 +141,23 @@ def write_graphs(
     --------
     See :func:`read_graphs`.
     """
-    sizes = {len(graph) for graph in X}
+    graphs = [_as_tuple(f"X[{i}]", graph) for i, graph in enumerate(X)]
+    if not graphs:
+        raise ValueError("X holds no graph.")
+    sizes = {len(graph) for graph in graphs}
     if len(sizes) != 1 or not sizes <= {2, 3}:
         raise ValueError(
             "X must hold tuples (node_features, edges), or tuples (node_features, edges, "
             f"edge_features), and not both; got tuples of lengths {sorted(sizes)}."
         )
     arrays: dict[str, NDArray[Any]] = {}
-    arrays["X"], node_ends = stack([graph[0] for graph in X])
-    pairs = [np.asarray(graph[1]) for graph in X]
+    arrays["X"], node_ends = stack([graph[0] for graph in graphs])
+    pairs = [np.asarray(graph[1]) for graph in graphs]
     pairs = [p.astype(np.int64) if p.size == 0 else p for p in pairs]
     arrays["edges"], edge_ends = stack([p.reshape(-1, 2) for p in pairs], "edges of X")
     arrays["n_nodes"], arrays["n_edges"] = np.diff(node_ends), np.diff(edge_ends)
     if sizes == {3}:
-        arrays["E"], ends = stack([graph[2] for graph in X], "edge features of X")
+        arrays["E"], ends = stack([graph[2] for graph in graphs], "edge features of X")
         if not np.array_equal(ends, edge_ends):
             i = int(np.flatnonzero(np.diff(ends) != np.diff(edge_ends))[0])
             raise ValueError(
@@ -151,4 +172,35 @@ def write_graphs(
         if array.dtype.kind not in _KINDS[key]:
             raise TypeError(f"{key} holds {array.dtype}, which `read_graphs` would not read.")
     _check("write_graphs", arrays)
+    _check_edges("write_graphs", cut(arrays["edges"], edge_ends), arrays["n_nodes"].tolist())
     save_arrays(path, arrays)
+
+
+def _as_tuple(where: str, graph: Any) -> tuple[Any, ...]:
+    """Return what a file holds of a graph; refuse a graph that has more, and what is none."""
+    if all(hasattr(graph, name) for name in _BESIDE):  # a Graph: readers know nothing of its class
+        values = {name: getattr(graph, name) for name in _BESIDE}
+        more = [
+            name
+            for name, value in values.items()
+            if value is not None and (value.shape[0] if hasattr(value, "shape") else len(value))
+        ]
+        if more:
+            raise ValueError(
+                f"{where} has {', '.join(more)}, which files of graphs do not hold; they have "
+                "node_features, edges and edge_features. Keep such graphs by pickle."
+            )
+        has_own = graph.edge_features is not None
+        graph = (graph.nodes, graph.edges, *([graph.edge_features] if has_own else []))
+    if not isinstance(graph, (tuple, list)):
+        raise TypeError(
+            f"{where} is a {type(graph).__name__}; expected a tuple (node_features, edges) or "
+            "(node_features, edges, edge_features) of arrays."
+        )
+    for name, part in zip(("node_features", "edges", "edge_features"), graph, strict=False):
+        if sparse.issparse(part):
+            raise TypeError(
+                f"{where}: {name} is a sparse {type(part).__name__}; files of graphs hold dense "
+                "arrays. .toarray() makes one."
+            )
+    return tuple(graph)
