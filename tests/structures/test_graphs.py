@@ -135,3 +135,14 @@ def test_wrong_arrays_are_refused(change, message):
     stack = StackedGraphs(np.ones((2, 1)), np.array([0, 2]), **given)
     with pytest.raises(ValueError, match=message):
         stacked_graphs(stack, np.zeros(2), 2)
+
+
+def test_a_hyperedge_that_is_too_large_is_told_what_fits():
+    stack = StackedGraphs(
+        np.ones((12, 1)), np.array([0, 12]), np.zeros((0, 2), dtype=int), np.array([0, 0]),
+        hyper_members=np.arange(12), hyper_types=np.zeros(1, dtype=int), hyper_at=np.array([0, 1]),
+    )  # fmt: skip
+    match = "12 nodes with 4 labels has a table of 16777216 cells.*at most 100000 cells, which is 8"
+    for pairs in ("full", "potts"):
+        with pytest.raises(ValueError, match=match):
+            stacked_graphs(stack, np.zeros(12), 4, hyper_orders=(12,), hyper_pairs=pairs)

@@ -209,10 +209,16 @@ def _matrix(name: str, matrix: Any, n_rows: int) -> Any:
 def _hyper_table(pairs: str, n_labels: int, order: int) -> CellTable:
     """Return what the table of a hyperedge is made of: a weight per cell, or one if all agree."""
     n_cells = n_labels**order
-    if order < 2 or n_cells > MOST_CELLS:
+    if order < 2:
+        raise ValueError(f"a hyperedge joins {order} nodes; expected 2 or more.")
+    if n_cells > MOST_CELLS:
+        most = next((k for k in range(order, 1, -1) if n_labels**k <= MOST_CELLS), 1)
         raise ValueError(
-            f"a hyperedge of {order} nodes with {n_labels} labels has a table of {n_cells} cells; "
-            f"expected 2 nodes or more, and at most {MOST_CELLS} cells."
+            f"a hyperedge of {order} nodes with {n_labels} labels has a table of {n_cells} cells, "
+            f"also with hyper_pairs='potts'; expected at most {MOST_CELLS} cells, which is {most} "
+            "nodes with these labels. Join the nodes by several hyperedges of so many, or by edges "
+            "with pairs='potts'. Potts over any number of nodes, with given scores, is a factor of "
+            "`constraints=` at prediction."
         )
     if pairs == "potts":
         sign = np.zeros(n_cells)
