@@ -521,6 +521,7 @@ def test_every_word_changed_is_read_or_refused_by_name(format):
         ("qpbo", "3 4\n", "3 3\n", "line 5: expected the end of the file, got '3'"),
         ("qpbo", "3 4\n", "2000000000 4\n", "line 1: the model has more than 30000000 scores"),
         ("qpbo", "1 2 1.5\n2 3 -2", "1 2 1e308\n2 1 1e308", "its coefficients add up to more"),
+        ("dimacs", "a 1 2 5", "a 1 2 1e308", "scores as large as 1e+308 overflow"),
         ("dimacs", "p max", "p min", "line 2: expected a maximum flow problem, p max, got 'min'"),
         ("dimacs", "p max 4 6\n", "", "line 2: expected the sizes first"),
         ("dimacs", "4 6", "4 7", "line 10: the file ends here; expected 7 arcs, got 6"),

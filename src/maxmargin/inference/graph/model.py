@@ -71,7 +71,7 @@ class FactorGraph:
             _check_factor(number, factor, n_labels)
         scores = [f.numbers() for f in given if not isinstance(f, custom.CustomFactor)]
         n_parts = len(n_labels) + len(pairs.at) + len(given)
-        check_sums(n_parts, self.unary, pairs.values, *scores)
+        check_sums(n_parts, self.unary, pairs.values, np.concatenate([np.zeros(0), *scores]))
         self.shape, self.tables = _laid_out(n_labels, *_merged(n_labels, pairs, given))
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.io.files import Source, shown
+from maxmargin.io.files import Source, shown, source_name
 from maxmargin.io.graphs.parts import MOST_CELLS, Parts
 from maxmargin.io.graphs.words import Words
 
@@ -133,9 +133,20 @@ def read_dimacs(source: Source, *, most_cells: int = MOST_CELLS) -> FactorGraph:
     >>> graph.score([0, 0, 1]), graph.score([0, 1, 1])
     (-2.0, -5.0)
     """
-    from maxmargin.inference import FactorGraph
+    from maxmargin.inference.graph.model import check_sums
 
     network = read_flow_network(source, most_cells=most_cells)
+    try:
+        check_sums(len(network.arcs), network.capacities)
+        return _cut_graph(network)
+    except ValueError as error:
+        raise ValueError(f"{source_name(source)}: {error}") from None
+
+
+def _cut_graph(network: FlowNetwork) -> FactorGraph:
+    """Return the graph whose best labelling is a minimum cut."""
+    from maxmargin.inference import FactorGraph
+
     s, t = network.source, network.sink
     a, b = network.arcs[:, 0], network.arcs[:, 1]
     unary = np.zeros((network.n_nodes, 2))
