@@ -425,6 +425,7 @@ def test_edge_and_path_loss_of_nodes_are_one_on_a_tree(rng, space):
     svm(hierarchy=dag, space="closed", cost="edge", tol=0.1).fit(X, y)
     with pytest.raises(ValueError, match=r"is for trees, but the node 'd' has several .*'edge'"):
         svm(hierarchy=dag, space="closed", cost="path").fit(X, y)
+    assert svm(hierarchy=dag, cost="path").fit(X[:3], ["d", "b", "c"]).result_.gap >= 0.0
 
 
 # -- files, paths, batches -----------------------------------------------------------------------

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import Hierarchy, load
 from maxmargin.estimators.hierarchy import FlatSVM, LocalRidge, LocalSVM
@@ -15,6 +16,21 @@ from maxmargin.estimators.hierarchy.ridge import RidgeGroup
 
 BASELINES = [FlatSVM(random_state=0), LocalSVM(random_state=0), LocalRidge()]
 TREE = {"pet": ["cat", "dog"], "wild": ["fox"]}
+
+
+_WEIGHTED = "equal with LinearSVC(tol=1e-10, dual=True), but it stops at a tol of 1e-4"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": _WEIGHTED,
+    "check_sample_weight_equivalence_on_sparse_data": _WEIGHTED,
+}
+
+
+@parametrize_with_checks(
+    BASELINES,
+    expected_failed_checks=lambda model: {} if isinstance(model, LocalRidge) else EXPECTED_FAILURES,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 def leaf_data(rng, n=60):
@@ -148,6 +164,26 @@ def test_scores_of_classes(rng, model):
         np.testing.assert_array_equal(values, np.sort(one.decision_function(X))[:, :0:-1])
         with pytest.raises(ValueError, match="is for single paths, not for space='closed'"):
             sets.predict_topk(X)
+
+
+@pytest.mark.parametrize("model", BASELINES, ids=lambda m: type(m).__name__)
+def test_thresholds(rng, model):
+    """What is kept are the nodes whose scores are above it; of one path the first node always."""
+    X, y = leaf_data(rng)
+    one = clone(model).set_params(hierarchy=TREE).fit(X, y)
+    assert one.predict(X, threshold=-1e9).tolist() == one.predict(X).tolist()
+    roots = {name: parent for parent, names in TREE.items() for name in names}
+    sure = one.predict(X, threshold=1e9)
+    assert sure.tolist() == [roots[name] for name in one.predict(X).tolist()]
+    sets = clone(model).set_params(hierarchy=TREE, space="closed").fit(X, [{name} for name in y])
+    assert sets.predict(X, threshold=0.0) == sets.predict(X)
+    for value in (-0.5, 0.7):
+        names = [set(row) for row in sets.predict(X, threshold=value)]
+        kept = sets.node_scores(X) > value
+        closed = sets.hierarchy_.closures(names)[0].toarray()
+        np.testing.assert_array_equal(closed, kept)
+    with pytest.raises(TypeError, match="threshold must be a number"):
+        sets.predict(X, threshold="much")
 
 
 def test_what_is_refused(rng):

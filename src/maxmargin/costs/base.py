@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.contract import (
+    GivenHierarchy,
     Links,
     PricedHierarchy,
     TrueParts,
@@ -128,8 +129,11 @@ def both_costs(tables: Any, parts: TrueParts, found: np.ndarray) -> tuple[np.nda
     return found_costs(tables, *known, np.reshape(found, -1)), largest_costs(tables, *known)
 
 
-def tabulate(cost: Any, data: Any, names: Names) -> Any:
+def tabulate(cost: Any, data: Any, names: Names, given: GivenHierarchy | None = None) -> Any:
     """Return a cost as compiled code reads it, for the examples of a structure.
+
+    ``given`` is the hierarchy that the numbers in the cost go by, where the structure has others
+    of its nodes.
 
     Examples
     --------
@@ -140,6 +144,8 @@ def tabulate(cost: Any, data: Any, names: Names) -> Any:
     array([0.33333333, 0.5       ])
     """
     parts = true_parts(data)
+    if given is not None and parts.hierarchy is not None:
+        parts = parts._replace(hierarchy=parts.hierarchy._replace(given=given))
     if parts.kind in ("switches", "nodes") and (parts.lengths != len(names)).any():
         raise ValueError(
             f"names has {len(names)} labels but the examples have {parts.lengths[0]} each."

@@ -12,7 +12,7 @@ from maxmargin.core.contract import Links, PricedHierarchy
 from maxmargin.costs.base import Cost, Names
 from maxmargin.costs.edge_tables import EdgeCost, edge_cost, roots_of
 from maxmargin.costs.hamming import Hamming
-from maxmargin.costs.hierarchy.base import edge_losses
+from maxmargin.costs.hierarchy.base import edge_losses, edge_prices
 from maxmargin.costs.tables import PartCost, SetEdgeCost
 
 
@@ -40,7 +40,8 @@ class EdgeLoss(Cost):
     wrong : {"child", "any"}
     weights : sequence of numbers >= 0, or None
         One per edge, then one per hyperedge, for examples that all have the same edges in the same
-        order (of a hierarchy ordered by child, then by parent). None: 1 for each.
+        order. Of a hierarchy one per edge of all that it has, in the order of `Hierarchy.edges`, by
+        child, then by parent. None: 1 for each.
     root : float >= 0
         What a wrong root costs; with ``wrong="any"``, a wrong node without edges.
     average : {"sum", "mean"}
@@ -103,29 +104,23 @@ class EdgeLoss(Cost):
 
     def nodes(self, names: Names, sizes: np.ndarray, hierarchy: PricedHierarchy) -> SetEdgeCost:
         """Return the loss of sets that hold the parents of their nodes."""
-        root, edge = self._prices(hierarchy)
+        root, edge = self.prices_in(hierarchy)
         total = float(root.sum() + edge.sum()) if self.average == "mean" else 1.0
         scale = np.full(len(sizes), 1.0 / (total or 1.0))
         return SetEdgeCost(scale, root, edge, hierarchy.parent_at, hierarchy.parents)
 
     def paths(self, names: Names, sizes: np.ndarray, hierarchy: PricedHierarchy) -> PartCost:
         """Return the loss of one label, which stands for all nodes above it."""
-        root, edge = self._prices(hierarchy)
+        root, edge = self.prices_in(hierarchy)
         matrix = edge_losses(hierarchy, root, edge)
         total = float(root.sum() + edge.sum()) if self.average == "mean" else 1.0
         return PartCost(matrix / (total or 1.0), np.ones(len(sizes)))
 
-    def _prices(self, hierarchy: PricedHierarchy) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each root and each edge costs."""
+    def prices_in(self, hierarchy: PricedHierarchy) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each node costs whatever its parents, and what each edge costs."""
         if self.wrong != "child":
             raise ValueError("EdgeLoss: wrong='any' is for graphs; hierarchies have wrong='child'.")
-        n_edges = len(hierarchy.parents)
-        edge = np.ones(n_edges) if self.weights is None else np.array(self.weights, dtype=float)
-        if len(edge) != n_edges:
-            raise ValueError(
-                f"EdgeLoss: weights has {len(edge)} numbers but the hierarchy has {n_edges} edges."
-            )
-        return self.root * (np.diff(hierarchy.parent_at) == 0), edge
+        return edge_prices("EdgeLoss: weights", self.root, self.weights, hierarchy)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal cost."""

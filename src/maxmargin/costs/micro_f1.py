@@ -52,10 +52,14 @@ def micro_f1_of_positions(parts: TrueParts, outside: np.ndarray) -> ShiftedPartC
     return ShiftedPartCost(matrix, shift, -2.0 * np.diff(ends), np.ones(len(parts.lengths)))
 
 
-def _of_switches(parts: TrueParts) -> SwitchCost:
+def _of_switches(parts: TrueParts, counts: np.ndarray | None = None) -> SwitchCost:
+    """Return the criteria; ``counts`` is 0 for stops of hierarchies, which are no elements."""
     n, m = len(parts.lengths), int(parts.lengths[0])
-    price = np.repeat([[-1.0, 1.0]], m, axis=0)
-    return SwitchCost(price, np.ones((m, 2)), -2.0 * parts.sizes[:, 1], np.ones(n))
+    own = np.ones(m) if counts is None else counts
+    size = (np.reshape(parts.states, (n, m)) == 1) @ own
+    return SwitchCost(
+        np.outer(own, [-1.0, 1.0]), np.outer(own, [1.0, 1.0]), -2.0 * size, np.ones(n)
+    )
 
 
 def micro_f1_criteria(
@@ -77,9 +81,13 @@ def micro_f1_criteria(
             "(HierarchySVM with model='nodes' and space='closed' or 'paths') and sequences "
             f"(ChainSVM) only, not for {type(data).__name__}."
         )
+    is_counted = np.ones(1)
+    if parts.kind == "nodes" and isinstance(tables, SwitchCost):
+        is_counted = (tables.price[:, :1] != 0.0).astype(np.float64)
     counts = (
         isinstance(tables, SwitchCost)
-        and all((numbers == 1.0).all() for numbers in (tables.price, tables.scale))
+        and (tables.price == is_counted).all()
+        and (tables.scale == 1.0).all()
     ) or (
         isinstance(tables, PartCost)
         and (tables.scale == 1.0).all()
@@ -91,7 +99,7 @@ def micro_f1_criteria(
             "passed over: leave cost at 'hamming', or choose another surrogate."
         )
     if is_set:
-        return _of_switches(parts)
+        return _of_switches(parts, is_counted[:, 0] if len(is_counted) > 1 else None)
     labels = list(range(len(tables.matrix)) if names is None else names)
     outside = np.array([label == surrogate.outside for label in labels])
     if not outside.any():

@@ -100,7 +100,7 @@ class SwitchCost(NamedTuple):
 class SetEdgeCost(NamedTuple):
     """Of sets that hold the parents of their nodes: wrong nodes, by the parents that are right.
 
-        g = scale[i] * ( sum of root[v] over wrong nodes v without parents
+        g = scale[i] * ( sum of root[v] over wrong nodes v
                          + sum of edge[e] over edges e = (p, v) where v is wrong and p is right )
 
     On closed sets this is a sum over nodes: of v outside y_i its parents are right if they are in
@@ -108,7 +108,7 @@ class SetEdgeCost(NamedTuple):
     """
 
     scale: Any  # (n_examples,) float64
-    root: Any  # (M,) float64 >= 0, 0 for nodes with parents
+    root: Any  # (M,) float64 >= 0
     edge: Any  # (E,) float64 >= 0
     parent_at: Any  # (M + 1,) int64: the edges to each node, ordered by node
     parents: Any  # (E,) int32

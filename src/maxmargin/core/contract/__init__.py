@@ -84,6 +84,7 @@ from maxmargin.core.contract.oracles import (
 )
 from maxmargin.core.contract.paths import ListedPaths, has_paths, listed_paths
 from maxmargin.core.contract.priced import (
+    GivenHierarchy,
     Links,
     PricedHierarchy,
     TrueParts,
@@ -160,6 +161,7 @@ __all__ = [
     "CostOfPlaces",
     "CostOfPositions",
     "CostOfSwitches",
+    "GivenHierarchy",
     "Identity",
     "KernelNorm",
     "KernelUse",

@@ -41,6 +41,20 @@ class Links(NamedTuple):
         )
 
 
+class GivenHierarchy(NamedTuple):
+    """The hierarchy of H nodes as a user gave it, which the numbers in a cost go by.
+
+    A model lacks nodes that no label has, and those that all labels have, which are never wrong. It
+    has stops besides: leaves below inner nodes at which a path ends.
+    """
+
+    node: Any  # (M,) int64: the given node of each node of the model; of a stop, its parent's
+    is_stop: Any  # (M,) bool
+    is_common: Any  # (H,) bool: the nodes that all labels have
+    parent_at: Any  # (H + 1,) int64, as in `PricedHierarchy`
+    parents: Any  # (number of edges,) int32
+
+
 class PricedHierarchy(NamedTuple):
     """What costs know of a hierarchy of M nodes; nodes are numbered parents first.
 
@@ -55,6 +69,7 @@ class PricedHierarchy(NamedTuple):
     nodes: Any  # int32
     parent_at: Any = None  # (M + 1,) int64; None where the caller does not tell
     parents: Any = None  # (number of edges,) int32
+    given: GivenHierarchy | None = None  # None: the nodes are those that the caller knows
 
 
 class TrueParts(NamedTuple):

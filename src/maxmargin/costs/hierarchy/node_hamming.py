@@ -9,7 +9,12 @@ import numpy as np
 
 from maxmargin.core.contract import PricedHierarchy
 from maxmargin.costs.base import Cost, Names
-from maxmargin.costs.hierarchy.base import check_node_weights, differences
+from maxmargin.costs.hierarchy.base import (
+    check_node_weights,
+    counted,
+    differences,
+    node_weights,
+)
 from maxmargin.costs.tables import PartCost, SwitchCost, switch_cost
 
 
@@ -22,8 +27,9 @@ class NodeHamming(Cost):
     Parameters
     ----------
     weights : "alpha", sequence of shape (n_nodes,), or None
-        What each node costs, nodes numbered parents first; "alpha": its weight in the norm; None: 1
-        each.
+        What each node costs, in the order of `Hierarchy.nodes`: of all nodes, those too that no
+        label has or that all have. "alpha": its weight in the norm; None: 1 each. To end at a label
+        above others costs nothing, but with "alpha" what the end weighs in the norm.
 
     Examples
     --------
@@ -56,8 +62,11 @@ class NodeHamming(Cost):
         return switch_cost(np.stack([weights, weights], axis=1), np.ones(len(sizes)))
 
     def _weights(self, hierarchy: PricedHierarchy) -> np.ndarray:
-        given = hierarchy.alpha if isinstance(self.weights, str) else self.weights
-        return check_node_weights("NodeHamming: weights", given, len(hierarchy.alpha))
+        if isinstance(self.weights, str):
+            return np.asarray(hierarchy.alpha)
+        if self.weights is None:
+            return counted(hierarchy)
+        return node_weights("NodeHamming: weights", self.weights, hierarchy) * counted(hierarchy)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal cost."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.core.contract import PricedHierarchy
 from maxmargin.costs.base import Cost, Names
-from maxmargin.costs.hierarchy.base import check_node_weights, differences
+from maxmargin.costs.hierarchy.base import check_node_weights, differences, node_weights
 from maxmargin.costs.tables import PartCost
 
 
@@ -22,8 +22,9 @@ class NormalizedHierarchical(Cost):
     Parameters
     ----------
     alpha : sequence of shape (n_nodes,), or None
-        Weights of nodes, numbered parents first. None: those of the norm. They are needed where the
-        norm itself is learnt: a cost must not depend on what is learnt.
+        Weights of nodes, in the order of `Hierarchy.nodes`; the end at a label above others has the
+        weight of the label. None: those of the norm. They are needed where the norm itself is
+        learnt: a cost must not depend on what is learnt.
 
     Examples
     --------
@@ -44,8 +45,9 @@ class NormalizedHierarchical(Cost):
 
     def paths(self, names: Names, sizes: np.ndarray, hierarchy: PricedHierarchy) -> PartCost:
         """Return the loss as compiled code reads it."""
-        given = hierarchy.alpha if self.alpha is None else self.alpha
-        weights = check_node_weights("NormalizedHierarchical: alpha", given, len(hierarchy.alpha))
+        weights = hierarchy.alpha
+        if self.alpha is not None:
+            weights = node_weights("NormalizedHierarchical: alpha", self.alpha, hierarchy)
         return PartCost(np.sqrt(differences(hierarchy, weights)), np.ones(len(sizes)))
 
     def parameters(self) -> dict[str, Any]:

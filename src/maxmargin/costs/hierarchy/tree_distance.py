@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.core.contract import PricedHierarchy
 from maxmargin.costs.base import Cost, Names
-from maxmargin.costs.hierarchy.base import differences
+from maxmargin.costs.hierarchy.base import counted, differences
 from maxmargin.costs.tables import PartCost
 
 
@@ -38,7 +38,7 @@ class TreeDistance(Cost):
 
     def paths(self, names: Names, sizes: np.ndarray, hierarchy: PricedHierarchy) -> PartCost:
         """Return the loss as compiled code reads it."""
-        matrix = differences(hierarchy, np.ones(len(hierarchy.alpha)))
+        matrix = differences(hierarchy, counted(hierarchy))
         largest = matrix.max(initial=0.0)
         if self.scaled and largest > 0.0:
             matrix /= largest

@@ -114,9 +114,28 @@ class Baseline(RowInputs, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "space_")
         return self._columned(self._rows(X, reset=False), reset=False)
 
-    def predict(self, X: Any) -> Any:
-        """Return labels that agree with the hierarchy, in the form that y had at fit."""
-        return self._reader.write(self._flags(self._checked(X)))
+    def predict(self, X: Any, *, threshold: float | None = None) -> Any:
+        """Return labels that agree with the hierarchy, in the form that y had at fit.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        threshold : float or None
+            Keep only nodes whose `node_scores` are above it, of one path those of the path alone,
+            its first node always. None: 0 where outputs are sets, and the whole path.
+        """
+        rows = self._checked(X)
+        if threshold is None:
+            return self._reader.write(self._flags(rows))
+        value = check_number("threshold", threshold, -np.inf, closed=True)
+        space = self._reader.space
+        kept = agreed(self._local_scores(rows), space) > value
+        if space.has_one:
+            flags = self._flags(rows)
+            kept &= flags
+            if len(space.always) == 0:  # else the nodes of all labels are kept
+                kept[np.arange(len(kept)), flags.argmax(axis=1)] = True
+        return self._reader.write(kept)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of `classes_`, never more than nodes above them have.

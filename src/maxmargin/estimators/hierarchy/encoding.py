@@ -9,9 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.contract import has, maximize
-from maxmargin.costs import LeafHamming, NodeHamming, tabulate
-from maxmargin.costs.tables import SwitchCost
 from maxmargin.estimators.hierarchy.fields import (
     MODELS,
     check_field_shape,
@@ -20,6 +17,7 @@ from maxmargin.estimators.hierarchy.fields import (
     field_space,
     n_field_weights,
 )
+from maxmargin.estimators.hierarchy.prices import field_table, node_table
 from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.hierarchy import Hierarchy
 from maxmargin.inputs.hierarchy.given import given_hierarchy
@@ -30,7 +28,6 @@ from maxmargin.inputs.stored import Arrays, Fields
 from maxmargin.regularizers.hierarchy import ALPHAS, HierarchyPaths, alpha_weights, hierarchy_paths
 from maxmargin.solvers.listed.sparse.weights import SparseWeights
 from maxmargin.structures import node_sets_data, paths_data
-from maxmargin.structures.hierarchy.edge_field_costs import edge_field_cost
 from maxmargin.training.task import Task
 
 __all__ = ["HierarchyOptions", "HierarchyReader", "alpha_numbers"]
@@ -122,12 +119,9 @@ class HierarchyReader:
             cells = self.space.cells(labels.closed)
             check_field_shape(self.model, cost, self.space)
             field = field_data(self.space, rows, cells, self.model, self.has_bias)
-            return Task(field, _field_cost(field, self.space, cost), rows.shape[0], weight)
+            return Task(field, field_table(field, self.space, cost), rows.shape[0], weight)
         data = self._data(rows, labels, missed)
-        table = tabulate(cost, data, self.cost_names)
-        _check_searched(data, table, cost, self.space)
-        if missed != 1.0:
-            table = _weighted(table, missed)
+        table = node_table(cost, data, self.space, self.cost_names, missed)
         return Task(data, table, rows.shape[0], weight)
 
     def _data(self, rows: Any, labels: NodeLabels, missed: float) -> Any:
@@ -236,48 +230,6 @@ class HierarchyReader:
         if model != "nodes" and space.kind != "closed":
             raise ValueError("an edge field has closed sets alone")
         return cls(space, form, alpha, has_bias, model)
-
-
-def _field_cost(field: Any, space: HierarchySpace, cost: Any) -> Any:
-    """Return a cost of edge fields, where leaf and node Hamming costs are weights of nodes."""
-    if isinstance(cost, LeafHamming):
-        is_leaf = np.diff(space.shape.child_at) == 0
-        return edge_field_cost(field, "hamming", is_leaf.astype(np.float64))
-    if isinstance(cost, NodeHamming):
-        if isinstance(cost.weights, str):
-            raise ValueError(
-                "NodeHamming('alpha') goes by the weights of nodes in the norm; edge fields have "
-                "none. Give numbers, one per node."
-            )
-        return edge_field_cost(field, "hamming", cost.weights)
-    return edge_field_cost(field, cost)
-
-
-def _check_searched(data: Any, table: Any, cost: Any, space: HierarchySpace) -> None:
-    """Refuse a cost of sets that no search of this space goes by, naming those that are."""
-    if space.has_one or has(maximize, type(data), type(table)):
-        return
-    several = np.diff(space.shape.parent_at) > 1
-    where = ""
-    if several.any():
-        name = space.names.tolist()[int(np.argmax(several))]
-        where = f" where nodes have several parents, as {name!r} has here"
-    raise ValueError(
-        f"space={space.kind!r} needs costs that are sums over nodes or edges{where}, which "
-        f"cost={cost!r} is not. "
-        "Costs that fit: 'node_hamming', 'hamming', 'leaf_hamming', 'edge', ClassWeighted(...). "
-        "space='closed' has 'zero_one' too."
-    )
-
-
-def _weighted(table: Any, missed: float) -> Any:
-    """Return a table of prices in which those of missed nodes count so often."""
-    if not isinstance(table, SwitchCost):
-        raise ValueError(
-            f"missed_weight={missed:g} needs a cost that is a sum over nodes, such as "
-            "'node_hamming' and 'leaf_hamming'."
-        )
-    return table._replace(price=table.price * np.array([1.0, missed]))
 
 
 def _check_rows(ends: sp.csr_matrix) -> None:

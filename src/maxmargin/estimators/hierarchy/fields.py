@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.core import predict
 from maxmargin.core.contract import n_weights
-from maxmargin.costs import LeafHamming, NodeHamming
+from maxmargin.costs import EdgeLoss, LeafHamming, NodeHamming
 from maxmargin.costs.tables import free_cost
 from maxmargin.estimators.graph.outputs import for_each_graph
 from maxmargin.inference.graph.model import FactorGraph
@@ -46,7 +46,10 @@ MODELS = ("nodes", "edges", "paths")
 OTHER_COSTS: dict[str, Callable[[], Any]] = {
     "node_hamming": NodeHamming,
     "leaf_hamming": LeafHamming,
+    "edge": EdgeLoss,
 }
+#: Of these any object is taken, with parameters of its own.
+OBJECTS = (NodeHamming, LeafHamming, EdgeLoss)
 
 
 def check_field(model: Any, cost: Any, alpha: Any) -> None:
@@ -55,10 +58,11 @@ def check_field(model: Any, cost: Any, alpha: Any) -> None:
         raise unknown("model", model, dict.fromkeys(MODELS))
     if model == "nodes":
         return
-    known = ("auto", *FIELD_COSTS, *OTHER_COSTS)
+    known = dict.fromkeys(("auto", *FIELD_COSTS, *OTHER_COSTS))
     is_known = isinstance(cost, str) and cost in known
-    if not is_known and not isinstance(cost, (NodeHamming, LeafHamming)):
-        raise unknown("cost", cost, dict.fromkeys(known), f" (model={model!r})")
+    if not is_known and not isinstance(cost, OBJECTS):
+        more = f" Or NodeHamming(...), LeafHamming(), EdgeLoss(...): those of model={model!r}."
+        raise unknown("cost", cost, known, more)
     if not isinstance(alpha, str) or alpha != "maxmin":
         raise ValueError(
             f"alpha weighs nodes; model={model!r} has weights of edges, and takes no alpha. "
@@ -74,13 +78,14 @@ def field_cost(cost: Any) -> Any:
 
 
 def check_path_loss(space: HierarchySpace) -> None:
-    """Refuse the path loss of nodes on a DAG, where it is no sum over nodes."""
-    if not is_forest(space.shape):
-        v = int(np.argmax(np.diff(space.shape.parent_at) > 1))
+    """Refuse the path loss of sets on a DAG, where it is no sum over nodes."""
+    if not space.hierarchy.is_forest and not space.has_one:
+        v = int(np.argmax(np.diff(space.hierarchy.shape.parent_at) > 1))
         raise ValueError(
-            "cost='path' with model='nodes' is for trees, but the node "
-            f"{space.names.tolist()[v]!r} has several parents. cost='edge' counts a wrong node "
-            "once for each parent that is right; model='paths' has the path loss of a DAG."
+            f"cost='path' with space={space.kind!r} is for trees, but the node "
+            f"{space.hierarchy.nodes.tolist()[v]!r} has several parents. cost='edge' counts a "
+            "wrong node once for each parent that is right; one place has it on a DAG, and so has "
+            "model='paths'."
         )
 
 

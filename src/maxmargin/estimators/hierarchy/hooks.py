@@ -25,6 +25,7 @@ from maxmargin.estimators.hierarchy.fields import (
     field_space,
 )
 from maxmargin.estimators.hierarchy.measures import HIERARCHY_METRICS, weighted_score
+from maxmargin.estimators.hierarchy.prices import path_losses
 from maxmargin.estimators.hierarchy.scores import NodeScores
 from maxmargin.estimators.hooks import Hooks
 from maxmargin.inputs.checks import check_number, check_weights, unknown
@@ -113,13 +114,14 @@ class HierarchyHooks(KernelInputs, Hooks):
                 f"'paths'; here space={self._reader.space.kind!r}, and an output is one path."
             )
         cost = self._cost_of(has_one)
-        if _is_named(self.cost, "path"):
+        if _is_named(self.cost, "path") and not self._reader.space.hierarchy.is_forest:
             check_path_loss(self._reader.space)
+            cost = path_losses(self._reader.space)
         return self._reader.task(request, rows, labels, cost, float(self.missed_weight))
 
     def _cost_of(self, has_one: bool) -> Cost:
         name = AUTO_COSTS[has_one] if _is_named(self.cost, "auto") else self.cost
-        if _is_named(name, "path"):  # on trees, where alone it is taken, they are the same
+        if _is_named(name, "path"):  # on trees they are the same
             name = "edge"
         return resolve_cost(name, "paths" if has_one else "nodes")
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.contract import GivenHierarchy
 from maxmargin.inference.hierarchy.shape import HierarchyShape, hierarchy_shape
 from maxmargin.inputs.checks import unknown
 from maxmargin.inputs.hierarchy.nodes import Hierarchy
@@ -106,9 +107,12 @@ class HierarchySpace:
         has_child = np.zeros(len(hierarchy), dtype=bool)
         has_child[edges[is_used[edges[:, 0]], 1]] = True
         stops = ends[has_child[ends]] if kind in ("path", "paths") else np.zeros(0, dtype=np.int64)
+        n_free = int((is_used & ~is_common).sum()) + len(stops)
+        if kind == "paths":  # a leaf of all labels is kept, since no output is empty
+            is_common = is_common & has_child
         kept = np.flatnonzero(is_used & ~is_common)
         n_nodes = len(kept) + len(stops)
-        if n_nodes == 0 or (n_nodes == 1 and kind != "closed"):
+        if n_free == 0 or (n_nodes == 1 and kind != "closed"):
             only = hierarchy.nodes[ends].tolist()
             what = f"only one class, {only[0]!r}," if only else "no label"
             raise ValueError(f"There is {what} in y; at least 2 are needed.")
@@ -152,6 +156,14 @@ class HierarchySpace:
     def names(self) -> np.ndarray:
         """The names of the user's nodes that the nodes of the model stand for."""
         return self.hierarchy.nodes[self.node]
+
+    @property
+    def given(self) -> GivenHierarchy:
+        """The user's hierarchy, as costs look at it."""
+        is_common = np.zeros(len(self.hierarchy), dtype=bool)
+        is_common[self.always] = True
+        own = self.hierarchy.shape
+        return GivenHierarchy(self.node, self.is_stop, is_common, own.parent_at, own.parents)
 
     @property
     def classes(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from maxmargin.costs.edge_tables import edge_cost
 from maxmargin.costs.hamming import Hamming
 from maxmargin.structures.hierarchy.edge_field import EdgeField
 
-__all__ = ["FIELD_COSTS", "edge_field_cost"]
+__all__ = ["FIELD_COSTS", "edge_field_cost", "edge_loss_of_field"]
 
 #: What an edge field may cost, by name; see `edge_field_cost`.
 FIELD_COSTS = ("hamming", "zero_one", "edge", "path")
@@ -93,6 +93,28 @@ def _cost_of_edges(data: EdgeField, cost: str, own: np.ndarray, average: str) ->
         )
     node, none = np.zeros(len(links.is_known)), np.zeros(len(prices))
     return edge_cost(links, node, prices, none, average)
+
+
+def edge_loss_of_field(
+    data: EdgeField, node: np.ndarray, edge: np.ndarray, average: str = "sum"
+) -> EdgeCost:
+    """Return an edge loss with prices of one's own; "mean" divides by their sum.
+
+    Parameters
+    ----------
+    node : array of shape (M,), what a wrong node costs whatever its parents
+    edge : array of shape (E,), what it costs besides for each parent that is right, edges ordered
+        by child, then by parent
+    """
+    links = true_parts(data).links
+    n = len(data.graphs.shapes.n_cells)
+    parent = _first_edges(data)[:, 0]
+    prices = np.zeros(len(parent))  # an edge from the node that is always on is a node without one
+    prices[parent < len(node)] = edge
+    of_links = np.zeros((n, (len(links.member_at) - 1) // max(n, 1)))
+    of_links[:, : len(prices)] = prices
+    own = of_links.reshape(-1)
+    return edge_cost(links, np.tile(np.append(node, 0.0), n), own, np.zeros(len(own)), average)
 
 
 def _first_edges(data: EdgeField) -> np.ndarray:
