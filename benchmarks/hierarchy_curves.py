@@ -41,8 +41,8 @@ FLAT, NORMALISED, SHARED = "flat, 0-1", "NHSVM, rho 2", "shared norm"
 ROWS: dict[str, dict[str, Any]] = {
     FLAT: {"alpha": "flat", "cost": "zero_one"},
     "HSVM, tree distance": {"alpha": "none", "cost": "tree_distance"},
-    NORMALISED: {"alpha": "rho"},
-    SHARED: {"alpha": "shared"},
+    NORMALISED: {"alpha": "rho", "cost": "normalized_hierarchical"},
+    SHARED: {"alpha": "shared", "cost": "normalized_hierarchical"},
 }
 
 

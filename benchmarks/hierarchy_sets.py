@@ -144,7 +144,7 @@ MARGIN, SLACK = "closed, none, margin", "closed, none, slack"
 #: `missed_weight`; a weight of 1 is none. Rows without weights have the same C, and larger ones,
 #: since the best without a cut are there; a price of slack rescaling counts the wrong nodes.
 C_FUN, WEIGHTS_FUN = (1e-4, 1e-3, 3e-3, 1e-2, 3e-2), (1.0, 4.0, 5.0, 6.0)
-C_GO, WEIGHTS_GO = (1e-4, 1e-3, 3e-3), (1.0, 3.0)
+C_GO, WEIGHTS_GO = (1e-4, 1e-3, 3e-3, 1e-2, 3e-2), (1.0, 2.5, 3.0, 4.0)
 ROWS: dict[str, dict[str, Row]] = {
     "cellcycle_fun": {
         BASE: Row(machine(WeightedFlat), grid(C_FUN, positive=WEIGHTS_FUN)),

@@ -235,6 +235,19 @@ def test_sets_of_a_forest_have_margins_marginals_and_lists(rng):
         assert {"cat", "pet"} <= set(row)
 
 
+def test_the_weights_of_nodes_go_by_the_outputs_unless_said(rng):
+    X, y = leaf_data(rng, 20)
+    one = svm(hierarchy=TREE).fit(X, y)
+    assert one.get_params()["alpha"] == "auto"
+    for alpha, space in (("maxmin", "leaf"), ("none", "closed"), ("none", "paths")):
+        labels = y if space == "leaf" else [{name} for name in y]
+        own, named = (svm(hierarchy=TREE, space=space, alpha=a) for a in ("auto", alpha))
+        np.testing.assert_array_equal(own.fit(X, labels).alpha_, named.fit(X, labels).alpha_)
+        assert own.result_.primal == named.result_.primal
+    with pytest.raises(ValueError, match=r"alpha='most' is not known\. There are: 'auto', 'none'"):
+        svm(alpha="most").fit(X, y)
+
+
 def test_paths_to_leaves_are_not_empty(rng):
     hierarchy = Hierarchy.of(TREE)
     X, y, _ = set_data(rng, hierarchy)

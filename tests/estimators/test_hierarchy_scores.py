@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from maxmargin.core.contract import margin_error as error_of
+from maxmargin.core.contract import n_weights, potentials, workspace
+from maxmargin.estimators.hierarchy.fields import FieldScores
 from maxmargin.estimators.hierarchy.scores import NodeScores
 from maxmargin.inputs.hierarchy import Hierarchy
 from maxmargin.inputs.hierarchy.space import HierarchySpace
+from maxmargin.structures.hierarchy.edge_field import edge_field_data
 
 
 def random_space(rng, kind, dag):
@@ -50,7 +54,7 @@ CASES = [(kind, dag) for kind in ("leaf", "path", "paths", "closed") for dag in 
 @pytest.mark.parametrize(("kind", "dag"), CASES)
 def test_against_enumeration(rng, kind, dag):
     n_looked = 0
-    for _ in range(25):
+    for _ in range(25 if kind == "paths" and dag else 150):
         space = random_space(rng, kind, dag)
         if space is None:
             continue
@@ -89,7 +93,7 @@ def test_against_enumeration(rng, kind, dag):
 @pytest.mark.parametrize(("kind", "dag"), CASES)
 def test_what_is_known_against_enumeration(rng, kind, dag):
     n_looked = n_refused = 0
-    for _ in range(40):
+    for _ in range(40 if kind == "paths" and dag else 250):
         space = random_space(rng, kind, dag)
         if space is None:
             continue
@@ -126,3 +130,39 @@ def test_marginals_where_all_children_have_next_to_no_mass():
     outputs = all_outputs(space)
     p = softmax(scores @ outputs.T, axis=1) @ outputs
     np.testing.assert_allclose(NodeScores(scores, space).marginals(1.0), p, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", ["edges", "paths"])
+@pytest.mark.parametrize("dag", [False, True])
+def test_edge_fields_against_enumeration(rng, model, dag):
+    """The k best sets, margins and marginals of random hierarchies, with ties in some."""
+    n_looked = 0
+    for trial in range(60):
+        space = random_space(rng, "closed", dag)
+        if space is None or len(space) > 5:
+            continue
+        n_looked += 1
+        X, outputs = rng.normal(size=(1, 2)), all_outputs(space)
+        data = edge_field_data(space.shape, X, None, paths=model == "paths")
+        w = rng.normal(size=int(n_weights(data)))
+        if trial % 3 == 0:
+            w, X = np.rint(w), np.ones((1, 2))
+        field = FieldScores(X, space, w, model, True, 1)
+        theta, _ = workspace(field.data)
+        potentials(field.data, 0, w, 1.0, theta)
+        cells = np.hstack([outputs, np.ones((len(outputs), 1))]).astype(np.int32)
+        values = np.array([error_of(field.data, 0, theta, y, 0) for y in cells])  # less the truth's
+        known = {tuple(y): value for y, value in zip(outputs.tolist(), values, strict=True)}
+        flags, scores = field.k_best(5)
+        ranked = np.sort(values)[::-1][:5]
+        np.testing.assert_allclose(scores[0] - scores[0][0], ranked - ranked[0], atol=1e-8)
+        found = [known[tuple(y)] for y in flags[0].tolist()]
+        np.testing.assert_allclose(found, ranked, atol=1e-8)
+        assert len({tuple(y) for y in flags[0].tolist()}) == len(ranked)
+        assert known[tuple(field.best()[0].tolist())] == pytest.approx(ranked[0], abs=1e-8)
+        p = softmax(values / 0.7) @ outputs
+        np.testing.assert_allclose(field.marginals(0.7)[0], p, atol=1e-8)
+        for v, margin in enumerate(field.differences()[0]):
+            with_, without = values[outputs[:, v]].max(), values[~outputs[:, v]].max()
+            assert margin == pytest.approx(with_ - without, abs=1e-8)
+    assert n_looked > 20

@@ -92,7 +92,7 @@ def result_values(result: Any) -> dict[str, Any]:
 def result_facts(result: Any) -> dict[str, Any]:
     """Return a `Result` for a table."""
     gap = f"{result.relative_gap:.3g}" if result.is_certified else "not known"
-    return {
+    facts = {
         "solver": result.solver,
         "status": result.status,
         "passes": result.n_iter,
@@ -102,3 +102,6 @@ def result_facts(result: Any) -> dict[str, Any]:
         "relative gap": gap,
         "seconds": f"{result.seconds:.2f}",
     }
+    if result.objective != "integral":
+        facts["gap is of"] = f"the {result.objective} objective"
+    return facts

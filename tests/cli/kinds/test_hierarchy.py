@@ -88,6 +88,38 @@ def test_options_are_parameters(cli):
     assert json.loads(out)["params"]["missed_weight"] == 2.0
 
 
+def test_a_threshold_and_the_area_under_precision_and_recall(cli):
+    cli("train", "hierarchy", "paths.npz", "--merge", "-m", "a.mm", "-q")
+    whole = cli("predict", "a.mm", "paths.npz")[0].splitlines()
+    sure = cli("predict", "a.mm", "paths.npz", "--threshold", "1e6")[0].splitlines()
+    assert sure == [label.partition("/")[0] for label in whole]
+    found = json.loads(cli("evaluate", "a.mm", "paths.npz", "--json")[0])
+    assert found["auprc"] > 0.95 and found["exact_sets"] > 0.9
+    cut = json.loads(cli("evaluate", "a.mm", "paths.npz", "--threshold", "1e6", "--json")[0])
+    assert cut["auprc"] == found["auprc"] and cut["exact_sets"] == 0.0
+    assert "AUPRC" in cli("evaluate", "a.mm", "paths.npz")[0]
+    cli("train", "multiclass", "paths.npz", "-m", "c.mm", "-q")
+    _, err = cli("predict", "c.mm", "paths.npz", "--threshold", "1", code=2)
+    assert "is for hierarchies, and c.mm holds none" in err
+
+
+def test_no_area_is_asked_of_sets_in_a_dag(cli):
+    write_edges("dag.txt", [(11, 1), (12, 1), (21, 2), (21, 1)])
+    cli("train", "hierarchy", "ids.svm", "--hierarchy", "dag.txt", "--space", "closed", "-q",
+        "-m", "d.mm")  # fmt: skip
+    assert json.loads(cli("evaluate", "d.mm", "ids.svm", "--json")[0])["auprc"] is None
+    assert "AUPRC" not in cli("evaluate", "d.mm", "ids.svm")[0]
+
+
+def test_a_gap_of_another_objective_is_named(cli):
+    out, _ = cli("train", "hierarchy", "paths.npz", "--alpha", "shared", "-m", "s.mm", "-q")
+    assert "the shared objective" in out
+    assert "the shared objective" in cli("inspect", "s.mm")[0]
+    assert json.loads(cli("inspect", "s.mm", "--json")[0])["result"]["objective"] == "shared"
+    cli("train", "hierarchy", "paths.npz", "-m", "a.mm", "-q")
+    assert "gap is of" not in cli("inspect", "a.mm")[0]
+
+
 def test_edges_have_weights_and_features_weights_in_the_norm(cli):
     out, _ = cli("train", "hierarchy", "paths.npz", "--weights-of", "edges", "-m", "e.mm",
                  "--json", "-q")  # fmt: skip

@@ -56,13 +56,21 @@ _HIERARCHY = OwnOptions(
             str | None,
             typer.Option(
                 help="Weights of nodes in the norm: maxmin, none, rho, flat, or "
-                "shared, which are learnt; else maxmin.",
+                "shared, which are learnt; else maxmin for single places, none for sets.",
                 rich_help_panel=_PANEL,
             ),
         ],
         "rho": Annotated[
             float | None,
             typer.Option(help="The exponent of --alpha rho; else 2.", rich_help_panel=_PANEL),
+        ],
+        "merge": Annotated[
+            bool | None,
+            typer.Option(
+                "--merge",
+                help="Nodes that are on the same paths share one weight in the norm.",
+                rich_help_panel=_PANEL,
+            ),
         ],
         "weights_of": Annotated[
             str | None,
@@ -93,6 +101,21 @@ _HIERARCHY = OwnOptions(
 )
 
 
+_CUT = OwnOptions(
+    {
+        "threshold": Annotated[
+            float | None,
+            typer.Option(
+                help="Keep only nodes without which all outputs score lower by more than this; "
+                "of sets, below 0 adds nodes.",
+                rich_help_panel=_PANEL,
+            ),
+        ],
+    },
+    refusal="is for hierarchies, and {model} holds none",
+)
+
+
 def _regularizer(path: Path) -> Any:
     """Return the norm whose weights of features a file holds."""
     from maxmargin.regularizers import Diagonal
@@ -117,18 +140,37 @@ def weight_lengths(coef: Any) -> Any:
     return np.linalg.norm(np.reshape(coef, (len(coef), -1)), axis=1)
 
 
+def _auprc(estimator: Any, batch: Batch) -> float | None:
+    """Return the AUPRC of `node_scores`; None of sets in a DAG, where a score is two searches."""
+    import numpy as np
+
+    from maxmargin import metrics
+
+    own = estimator.hierarchy_
+    if estimator.space_ not in ("leaf", "path") and not own.is_forest:
+        return None
+    labels = estimator._reader.read(batch.y, batch.n_samples, extend=True)
+    if labels.closed.nnz == 0:
+        return None
+    scores = np.full(labels.closed.shape, -np.inf)  # of labels that the model does not know too
+    index = labels.hierarchy.labels.index
+    scores[:, [index[name] for name in own.nodes.tolist()]] = estimator.node_scores(batch.X)
+    return float(metrics.auprc(labels.closed, scores))
+
+
 class Hierarchy(Kind):
     """Rows that have one place in a hierarchy each, or several."""
 
     name = "hierarchy"
     estimator = "HierarchySVM"
     about = "a place in a tree or DAG, or several"
-    options = {"train": (_HIERARCHY, MISSING)}
+    options = {"train": (_HIERARCHY, MISSING), "predict": (_CUT,), "evaluate": (_CUT,)}
     parameters = {
         "level_separator": "separator",
         "space": "space",
         "alpha": "alpha",
         "rho": "rho",
+        "merge": "merge",
         "weights_of": "model",
         "missed_weight": "missed_weight",
         "missing": "missing",
@@ -142,7 +184,7 @@ class Hierarchy(Kind):
     told = {
         "scoring": "accuracy of single places in a hierarchy and F1 of nodes of several",
         "evaluate": "Hierarchies: exact sets (accuracy), tree distance, hierarchical precision, "
-        "recall and F1, macro-F1 of nodes.",
+        "recall and F1, macro-F1 of nodes, AUPRC (not of sets in a DAG).",
     }
 
     def format_of(self, path: Path) -> str:
@@ -185,6 +227,10 @@ class Hierarchy(Kind):
         nodes, edges = batch.source
         return f"{batch.n_samples} samples, a hierarchy of {len(nodes)} nodes, {len(edges)} edges"
 
+    def prediction(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the threshold that was asked for."""
+        return {name: own[name] for name in _CUT.options if own.get(name) is not None}
+
     def as_written(self, guess: Any, estimator: Any) -> Any:
         """Return predictions as names of nodes or tuples of them; levels joined to paths."""
         if hasattr(guess, "toarray") or getattr(guess, "ndim", 1) > 1:
@@ -213,6 +259,7 @@ class Hierarchy(Kind):
             "recall": metrics.hierarchical_recall(truth, found),
             "f1": metrics.hierarchical_f1(truth, found),
             "node_macro_f1": metrics.node_macro_f1(truth, found),
+            "auprc": _auprc(model.estimator, batch),
         }
 
     def tables(
@@ -229,6 +276,8 @@ class Hierarchy(Kind):
             "hierarchical F1": percent(found["f1"]),
             "macro-F1 of nodes": percent(found["node_macro_f1"]),
         }
+        if found["auprc"] is not None:
+            rows["AUPRC"] = f"{found['auprc']:.3f}"
         return [console.facts(title, rows)]
 
     def weights(self, path: Path, estimator: Any, labels: list[str] | None) -> Any:

@@ -32,6 +32,9 @@ from maxmargin.training.task import Task
 
 __all__ = ["HierarchyOptions", "HierarchyReader", "alpha_numbers"]
 
+#: What alpha="auto" stands for, by whether an output is one path.
+AUTO_ALPHAS = {True: "maxmin", False: "none"}
+
 
 class HierarchyOptions(NamedTuple):
     """The parameters of an estimator that say how labels are read, and what weighs what."""
@@ -263,7 +266,9 @@ def alpha_numbers(alpha: Any) -> np.ndarray:
 def _weights(space: HierarchySpace, options: HierarchyOptions) -> np.ndarray:
     """Return the weights of the nodes in the norm."""
     alpha = options.alpha
-    if isinstance(alpha, str) and alpha == "shared":
+    if isinstance(alpha, str) and alpha == "auto":
+        alpha = AUTO_ALPHAS[space.has_one]
+    elif isinstance(alpha, str) and alpha == "shared":
         alpha = "rho"  # where learning starts, and what costs go by
     elif not isinstance(alpha, str):
         given = alpha_numbers(alpha)

@@ -329,8 +329,8 @@ class HierarchyHooks(KernelInputs, Hooks):
         self._check_missed_weight()
         if not isinstance(self.alpha, str):
             alpha_numbers(self.alpha)
-        elif self.alpha not in ALPHAS:
-            raise unknown("alpha", self.alpha, dict.fromkeys(ALPHAS), " Or an array.")
+        elif self.alpha not in ("auto", *ALPHAS):
+            raise unknown("alpha", self.alpha, dict.fromkeys(("auto", *ALPHAS)), " Or an array.")
         if self.hierarchy is not None:
             check_given(self.hierarchy, self.separator)
         if self.model != "nodes":

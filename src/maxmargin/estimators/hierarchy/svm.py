@@ -50,10 +50,11 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         "auto" is), "leaf_hamming", "zero_one", "edge" and "path", and take no alpha. Trees are
         solved exactly. On a DAG the best set is found by message passing and branch and bound, all
         else by a junction tree, refused where that is too large.
-    alpha : {"maxmin", "none", "rho", "flat", "shared"} or array of shape (n_nodes,)
+    alpha : {"auto", "maxmin", "none", "rho", "flat", "shared"} or array of shape (n_nodes,)
         The weights of the nodes in the norm. They sum to 1 along the path of every label with
         "maxmin", where the smallest is as large as can be, and "rho", where the sum of
         alpha ** rho is least; "none" has 1 at every node, "flat" 1 at the labels and 0 above.
+        "auto" is "maxmin" where an output is one path, else "none".
         "shared" learns them, by `sdca` or `bcfw`: primal, dual and gap of `result_` are then
         those of the joint problem over weights and alpha. An array has one number for each node of
         the hierarchy; if it does not sum to 1 along the paths, a warning says so.
@@ -67,7 +68,9 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         sum of alpha over the nodes that are wrong, else "node_hamming", their number. Others are
         "zero_one", "tree_distance", "leaf_hamming" and, for single labels, `CostMatrix`; and
         "edge", wrong nodes below a parent that is right (once for each such parent) and wrong
-        nodes without parents, which on trees is "path", wrong nodes with all above them right.
+        nodes without parents, which on trees is "path", wrong nodes with all above them right, for
+        single labels of a DAG too. Objects have weights, one per node or edge of the whole hierarchy:
+        `NodeHamming`, in the order of `hierarchy_.nodes`, and `EdgeLoss`, of `hierarchy_.edges()`.
     missed_weight : float > 0
         Of sets of nodes: how many times a node that is missed counts beside one too many, in score
         and cost, so in the loss. Hinge losses that count all nodes alike put the cut where a node
@@ -133,7 +136,7 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         space: str = "auto",
         separator: str = "/",
         model: str = "nodes",
-        alpha: Any = "maxmin",
+        alpha: Any = "auto",
         rho: float = 2.0,
         merge: bool = False,
         missed_weight: float = 1.0,
