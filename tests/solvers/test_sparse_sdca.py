@@ -185,7 +185,9 @@ def test_the_estimator_has_sparse_weights(deep, tmp_path):
 
 def test_what_needs_dense_weights_is_refused(deep, tmp_path):
     model = HierarchySVM(solver="sparse_sdca", cost="zero_one", random_state=0)
-    with pytest.raises(ValueError, match=r"checkpoints need dense weights.*'sdca' does"):
+    with pytest.raises(
+        ValueError, match=r"keeps no dense weights, which a checkpoint needs; .*'sdca' does"
+    ):
         model.fit(deep.X_train, deep.y_train, callbacks=[Checkpoint(tmp_path / "run.mm")])
     dag = [("c", "a"), ("c", "b")]
     sets = HierarchySVM(hierarchy=dag, space="closed", solver="sparse_sdca")

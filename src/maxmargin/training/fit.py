@@ -79,12 +79,12 @@ def check_weights_fit(solver: Solver, units: Units, callbacks: Any, resume: Any)
         return
     writes = resume is not None or any(isinstance(each, Checkpoint) for each in callbacks or ())
     for what, is_asked in (
-        ("checkpoints", writes),
+        ("a checkpoint", writes),
         ("a regularizer with weights of features", units.factors is not None),
     ):
         if is_asked:
             raise ValueError(
-                f"{what} need dense weights, which solver={solver.name!r} does not keep; "
+                f"solver={solver.name!r} keeps no dense weights, which {what} needs; "
                 "solver='sdca' does."
             )
 

@@ -69,8 +69,9 @@ class HierarchySVM(HierarchyHooks, ClassifierMixin, BaseSVM):
         "zero_one", "tree_distance", "leaf_hamming" and, for single labels, `CostMatrix`; and
         "edge", wrong nodes below a parent that is right (once for each such parent) and wrong
         nodes without parents, which on trees is "path", wrong nodes with all above them right, for
-        single labels of a DAG too. Objects have weights, one per node or edge of the whole hierarchy:
-        `NodeHamming`, in the order of `hierarchy_.nodes`, and `EdgeLoss`, of `hierarchy_.edges()`.
+        single labels of a DAG too. Weights in a cost are those of the whole hierarchy: one per node
+        in the order of `hierarchy_.nodes` (`NodeHamming`), or per edge in that of
+        `hierarchy_.edges()` (`EdgeLoss`).
     missed_weight : float > 0
         Of sets of nodes: how many times a node that is missed counts beside one too many, in score
         and cost, so in the loss. Hinge losses that count all nodes alike put the cut where a node
