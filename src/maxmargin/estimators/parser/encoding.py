@@ -45,8 +45,13 @@ class Sentences(NamedTuple):
 
     def counts(self, punctuation: bool) -> np.ndarray:
         """Return which words costs count."""
-        if punctuation or self.tokens is None:
+        if punctuation:
             return np.ones(int(self.offsets[-1]), dtype=np.int8)
+        if self.tokens is None:
+            raise ValueError(
+                "punctuation=False needs tokens, whose tags say what is punctuation, but X has "
+                "features of arcs: take punctuation=True."
+            )
         tags = [tag for sentence in self.tokens.coarse for tag in sentence]
         return np.array([tag != PUNCTUATION for tag in tags], dtype=np.int8)
 
