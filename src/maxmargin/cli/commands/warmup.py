@@ -31,7 +31,8 @@ def warmup(
 
     The code stays in the cache that `maxmargin info` shows; a second run only loads it.
     """
-    pairs: list[tuple[str, str | None]] = list(product(kind or list(KINDS), solver or [None]))
+    solvers: list[str | None] = [*(solver or [None])]
+    pairs = list(product(kind or list(KINDS), solvers))
     for name, used in pairs:
         kind_called(name).new_estimator({"solver": used})  # refuses what does not fit
     dtypes = ("float64", "float32") if float32 else ("float64",)
