@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import ParserSVM, load
+from maxmargin.estimators.parser.relations import arc_rows, name_relations
 from maxmargin.metrics import las, uas
 
 TAGS = {"d": "DET", "n": "NOUN", "v": "VERB", ".": "PUNCT"}
@@ -150,6 +151,14 @@ def test_las_of_held_out_sentences():
     assert joint.relation_coef_ is not None
     joint.set_params(relations="joint").fit(X, ARCS)
     assert joint.relation_coef_ is None and joint.predict(X) == ARCS
+
+
+def test_relations_are_named_by_the_largest_sum():
+    model = parser().fit(X, ARCS)
+    data, heads = model._encode_inputs(model._question(X)), np.concatenate(HEADS)
+    sums = arc_rows(data.features, data.offsets, heads) @ model.relation_coef_
+    found = name_relations(data.features, data.offsets, heads, model.relation_coef_)
+    assert found.tolist() == sums.argmax(axis=1).tolist()
 
 
 def test_features_of_arcs():

@@ -31,7 +31,7 @@ def warmup(
 
     The code stays in the cache that `maxmargin info` shows; a second run only loads it.
     """
-    solvers: list[str | None] = [*(solver or [None])]
+    solvers: list[Any] = list(solver or ()) or [None]  # None: what the estimator takes
     pairs = list(product(kind or list(KINDS), solvers))
     for name, used in pairs:
         kind_called(name).new_estimator({"solver": used})  # refuses what does not fit

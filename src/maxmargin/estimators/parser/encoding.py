@@ -162,13 +162,9 @@ class ParserReader:
         relations: np.ndarray | None = None,
     ) -> ParseData:
         """Return sentences to train on, or, without heads, to predict on."""
-        offsets = sentences.offsets
-        if heads is None:  # any tree: the first word is the root, and all others hang on it
-            heads = np.ones(int(offsets[-1]), dtype=np.int32)
-            heads[offsets[:-1]] = 0
         return parse_data(
             self.features(sentences, options),
-            offsets,
+            sentences.offsets,
             heads,
             relations if self.n_joint(options) > 1 else None,
             n_relations=self.n_joint(options),
