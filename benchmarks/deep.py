@@ -67,12 +67,37 @@ def lines() -> Iterator[Line]:
             ],
             note="peer: batched recursion in torch",
         )  # fmt: skip
+        yield likelihood(f"chain, {K} labels", loss, unary, moves, truths)
         packaged = chain_by_package(unary, moves, truths)
         if packaged is not None:
             gap = max(float((a - b).abs().max()) for a, b in zip(ours(), packaged(), strict=True))
             yield against_package(f"chain, {K} labels", mine, milliseconds(packaged, 4), gap)
     yield from trees()
     yield from shares()
+
+
+def likelihood(what: str, loss: Any, unary: Any, moves: Any, truths: Any) -> Line:
+    """Return the line of log-likelihood and gradient, beside a batched recursion in torch."""
+    import torch
+
+    def ours() -> Any:
+        total = loss.log_likelihood((unary, moves), truths).sum()
+        return torch.autograd.grad(total, (unary, moves))
+
+    def theirs() -> Any:
+        sums = unary[:, 0]
+        for t in range(1, T):
+            sums = torch.logsumexp(sums[:, :, None] + moves, dim=1) + unary[:, t]
+        score = unary.gather(2, truths[:, :, None]).sum()
+        score = score + moves[truths[:, :-1], truths[:, 1:]].sum()
+        return torch.autograd.grad(score - torch.logsumexp(sums, dim=1).sum(), (unary, moves))
+
+    gap = max(float((a - b).abs().max()) for a, b in zip(ours(), theirs(), strict=True))
+    return Line(
+        f"{what}: log-likelihood and gradient of a batch of {N} x {T}", milliseconds(ours),
+        milliseconds(theirs), "ms", [Check("gradients differ", gap, "<=", 1e-3)],
+        note="peer: batched recursion in torch",
+    )  # fmt: skip
 
 
 def against_package(what: str, mine: float, peer: float, gap: float) -> Line:

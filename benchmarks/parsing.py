@@ -4,8 +4,9 @@ All 12544 sentences for training (those with crossing arcs are left out where tr
 test scores over all words, relations with their subtypes. Parameters are defaults, chosen
 on dev; but the second stage was changed, on dev, after its first test score had been read, so LAS
 is not a figure of one look. A difference of two parsers is given with the standard error of its
-mean over sentences. Certificates are in the topic parsing_certificates, surrogates and relations in
-parsing_surrogates. Seconds are CPU seconds, compiled before the clock starts.
+mean over sentences. Certificates are in the topic parsing_certificates (with the rate of bcfw, half
+that of MIRA), surrogates and relations in parsing_surrogates. Seconds are CPU seconds, compiled
+before the clock starts.
 """
 
 from __future__ import annotations
@@ -88,8 +89,9 @@ def _line(
         checks = [
             Check("UAS", own["uas"], ">=", goals[0]),
             Check("LAS", own["las"], ">=", goals[1]),
-            Check("a pass, sentences per s", own["training"], ">=", 2000),
-            Check("parsing, sentences per s", own["parsing"], ">=", 5000),
+            Check("a pass of MIRA, sentences per s", own["training"], ">=", 2000),
+            Check("the trees alone, sentences per s", own["parsing"], ">=", 5000),
+            Check("with reading and relations, sentences per s", own["parsing_all"], ">=", 5000),
         ]
     if first is not None:
         weight = own["n_words"] / own["n_words"].mean()
@@ -110,7 +112,7 @@ def _line(
         checks=checks,
         note=f"{note}LAS {own['las']:.4f}; without punctuation {bare['uas']:.4f} / "
         f"{bare['las']:.4f}; dev {dev['uas']:.4f} / {dev['las']:.4f}. Fit {own['seconds']:.0f} CPU "
-        f"s, {speed}parsing {own['parsing']:.0f} sentences/s ({own['parsing_all']:.0f} reading "
-        f"and relations); {own['n_outside']} sentences outside.",
+        f"s, {speed}trees {own['parsing']:.0f} sentences/s, {own['parsing_all']:.0f} with reading "
+        f"and relations; {own['n_outside']} sentences outside.",
         facts={k: v for k, v in own.items() if not isinstance(v, np.ndarray)},
     )

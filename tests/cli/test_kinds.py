@@ -85,6 +85,14 @@ def test_help_and_refusals_know_a_new_kind(scratch, capsys):
     assert "--k is for rankings (`train ranking`), which `train stars` does not learn." in err
 
 
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
+def test_help_names_all_formats(capsys, command):
+    out = _words(call(capsys, command, "--help")[0])
+    told = re.search(r"--format <str> (.*?) -", out)[1]
+    assert [name for name in READERS if not re.search(rf"\b{name}\b", told)] == []
+    assert "CoNLL-U" in out
+
+
 def test_two_kinds_with_one_option_must_share_it():
     groups = kinds.own_options("train")
     other = options.OwnOptions({"k": float}, "is for others")

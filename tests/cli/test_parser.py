@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import maxmargin
+from maxmargin.cli.main import run
 from maxmargin.io import read_conllu
 
 ROWS = {"the": ("DET", "det"), "dog": ("NOUN", "nsubj"), "barks": ("VERB", "root")}
@@ -43,6 +44,7 @@ def test_train_predict_evaluate(tmp_path):
     train.write_text(text())
     done = maxmargin_("train", "parser", train, "--model", model, "--max-iter", "20")
     assert done.returncode == 0, done.stderr
+    assert maxmargin.load(model).result_.solver == "mira"
     done = maxmargin_("predict", model, train, "--output", out)
     assert done.returncode == 0, done.stderr
     assert [sentence.heads for sentence in read_conllu(out)] == list(TREES.values())
@@ -54,3 +56,23 @@ def test_train_predict_evaluate(tmp_path):
     done = maxmargin_("evaluate", model, train)
     assert done.returncode == 2
     assert "line 2: expected 10 columns" in done.stderr.replace("\n", " ")
+
+
+def test_options_that_are_not_given_are_left_to_the_estimator(monkeypatch, tmp_path):
+    """`train` without --solver is the learner of the page: ten passes of MIRA."""
+    asked = {}
+
+    def fit(estimator, batch, held_out, **options):
+        asked.update(estimator.get_params())
+        raise ValueError("enough")
+
+    monkeypatch.setattr("maxmargin.cli.commands.train._fit", fit)
+    file = tmp_path / "a.conllu"
+    file.write_text(text())
+    assert run(["train", "parser", str(file), "-q"]) == 2
+    own = maxmargin.ParserSVM(random_state=0).get_params()
+    assert asked == own and (asked["solver"], asked["max_iter"]) == ("mira", 10)
+    run(["train", "parser", str(file), "-q", "--solver", "bcfw", "--many-roots", "--outside",
+         "repair", "--no-punctuation", "--hashing", "64"])  # fmt: skip
+    given = {"solver": "bcfw", "one_root": False, "outside": "repair", "punctuation": False}
+    assert asked == own | given | {"n_hashed_features": 64}

@@ -93,6 +93,24 @@ def test_marginals_and_likelihoods_are_sums_over_all_outputs(batch, as_python, r
         np.testing.assert_allclose(own.numpy(), expected, atol=1e-9)
 
 
+def test_chains_at_once_and_one_after_the_other(rng, monkeypatch):
+    layer, found = StructuredLoss(Chains(4), "hamming"), []
+    unary = torch.tensor(rng.normal(size=(5, 6, 4)), dtype=torch.float32)
+    moves = torch.tensor(rng.normal(size=(4, 4)))
+    moves[1, 2] = -torch.inf
+    start = torch.tensor(rng.normal(size=4))
+    truths, lengths = torch.zeros(5, 6, dtype=torch.long), torch.tensor([6, 0, 3, 1, 5])
+    for _ in range(2):
+        given = [each.clone().requires_grad_() for each in (unary, moves, start)]
+        likelihood = layer.log_likelihood(tuple(given), truths, lengths)
+        (likelihood * torch.linspace(-1.0, 2.0, 5)).sum().backward()
+        found.append([likelihood.detach(), *(each.grad for each in given)])
+        found[-1] += layer.marginals(tuple(given), lengths)
+        monkeypatch.setattr(Chains, "expected_together", lambda *args: None)
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
 def test_marginals_that_are_not_known_are_refused(as_python):
     scores = torch.zeros(1, 3)
     with pytest.raises(TypeError, match="Rankings has no marginals"):

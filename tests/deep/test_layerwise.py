@@ -212,6 +212,24 @@ def test_a_face_as_of_scikit_learn(rng):
     assert stopped.result_.status in ("patience", "stationary", "max_sweeps")
 
 
+def test_the_result_speaks_of_the_net_that_is_kept(rng, monkeypatch):
+    machine, X, y = case("flat classes", rng)
+    machine.set_params(max_sweeps=3, outer_tol=0.0)
+    scores = iter([0.5, 0.9, 0.7])
+    with monkeypatch.context() as patched:
+        patched.setattr(LayerwiseSVM, "score", lambda *args: next(scores))
+        result = machine.fit(X, y, eval_set=(X, y)).result_
+    two = clone(machine).set_params(max_sweeps=2).fit(X, y)
+    assert result.scores == [0.5, 0.9, 0.7] and (result.kept_sweep, result.n_sweeps) == (1, 3)
+    assert "net of sweep 2 kept" in repr(result) and "kept" not in repr(two.result_)
+    for name in ("objective", "inner_gap", "decrease"):
+        assert getattr(result, name) == pytest.approx(getattr(two.result_, name), rel=1e-9)
+    own = [record for record in result.history if record.sweep == 1]
+    assert result.inner_gap == max(record.inner_gap for record in own)
+    for a, b in zip(machine.net_.parameters(), two.net_.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
 def test_batches_add_up_to_the_same_bound(rng):
     X, y = torch.as_tensor(rng.normal(size=(10, 4))), rng.integers(3, size=10)
     found = []

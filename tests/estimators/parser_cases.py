@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import ParserSVM, load
+from maxmargin.estimators.parser.relations import arc_rows, name_relations
 from maxmargin.metrics import las, uas
 
 TAGS = {"d": "DET", "n": "NOUN", "v": "VERB", ".": "PUNCT"}
@@ -136,6 +137,30 @@ def test_punctuation_may_be_left_out():
     assert model.score(X[:1], [[int(h) for h in wrong[0]]]) == 1.0
 
 
+def test_las_of_held_out_sentences():
+    held_out = X[:2], ARCS[:2]
+    joint = parser(relations="joint", scoring="las", max_iter=5).fit(X, ARCS, eval_set=held_out)
+    assert joint.result_.validation_measure == "las"
+    assert joint.result_.history[-1].validation_score == joint.score(*held_out)
+    # A second stage is not learnt yet, and that of a fit before is another one.
+    for model in (parser(scoring="las"), parser().fit(X, ARCS).set_params(scoring="las")):
+        with pytest.raises(ValueError, match="eval_set: relations='second_stage' are learnt after"):
+            model.fit(X, ARCS, eval_set=held_out)
+    assert model.score(*held_out) == 1.0  # and it is as it was
+    joint.set_params(relations="second_stage", scoring=None).fit(X, ARCS, eval_set=held_out)
+    assert joint.relation_coef_ is not None
+    joint.set_params(relations="joint").fit(X, ARCS)
+    assert joint.relation_coef_ is None and joint.predict(X) == ARCS
+
+
+def test_relations_are_named_by_the_largest_sum():
+    model = parser().fit(X, ARCS)
+    data, heads = model._encode_inputs(model._question(X)), np.concatenate(HEADS)
+    sums = arc_rows(data.features, data.offsets, heads) @ model.relation_coef_
+    found = name_relations(data.features, data.offsets, heads, model.relation_coef_)
+    assert found.tolist() == sums.argmax(axis=1).tolist()
+
+
 def test_features_of_arcs():
     rng = np.random.default_rng(0)
     dense = []
@@ -156,6 +181,8 @@ def test_features_of_arcs():
         parser().fit([np.zeros((3, 4, 3))], [[0, 1]])
     with pytest.raises(ValueError, match="siblings=True needs tokens"):
         parser(siblings=True, relations="none").fit(dense, ARCS)
+    with pytest.raises(ValueError, match="punctuation=False needs tokens"):
+        parser(punctuation=False, relations="none").fit(dense, ARCS)
     with pytest.raises(ValueError, match="second_stage' needs tokens"):
         parser().fit(dense, ARCS)
 

@@ -11,7 +11,7 @@ from maxmargin import ChainSVM, LatentSVM, MulticlassSVM, StructuredSVM, load
 from maxmargin.estimators.structured import register_structure
 from maxmargin.metrics import average_precision
 from maxmargin.structures import BagRankings
-from maxmargin.surrogates import ProbLoss
+from maxmargin.surrogates import MicroF1, ProbLoss
 
 
 class Places:
@@ -78,11 +78,43 @@ def test_the_objective_is_f_and_never_rises(surrogate, start, rng):
     result = model.result_
     expected = objective(Places(), X, y, model.coef_, 1.0, PSIS[surrogate])
     assert result.objective == pytest.approx(expected, rel=1e-9)
+    assert result.search_gap <= 1e-9
     steps = [record.objective for record in result.history]
     assert all(record.decrease >= -1e-12 for record in result.history)
     assert all(b <= a + 1e-12 for a, b in itertools.pairwise(steps))
     assert result.inner_gap >= 0.0 and result.decrease == result.history[-1].decrease
     assert not hasattr(result, "gap")
+
+
+class Unlisted:
+    """The same without a profile: the search then only bounds what it may have missed."""
+
+    n_features = 6
+    joint_feature, cost, maximize = Places.joint_feature, Places.cost, Places.maximize
+    complete, outputs = Places.complete, Places.outputs
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_bound_of_f_is_told_as_a_bound(rng):
+    gaps = []
+    for surrogate in ("slack", "beta"):
+        X, y = drawn(rng, 12)
+        svm = StructuredSVM(Unlisted(), C=10.0, surrogate=surrogate, tol=0.05, random_state=0)
+        models = [
+            LatentSVM(svm, start="random", random_state=1, outer_tol=0.0, max_outer=k).fit(X, y)
+            for k in (1, 2, 3)
+        ]
+        known = [objective(Places(), X, y, m.coef_, 10.0, PSIS[surrogate]) for m in models]
+        results = [model.result_ for model in models]
+        for result, value in zip(results, known, strict=True):
+            assert result.objective - result.search_gap - 1e-9 <= value <= result.objective + 1e-9
+            assert result.search_gap == result.history[-1].search_gap >= 0.0
+            assert ("below" in repr(result)) == (result.search_gap > 1e-9 * result.objective)
+        assert all(record.decrease >= 0.0 for record in results[-1].history)
+        for before, (a, b) in zip(results, itertools.pairwise(known), strict=False):
+            assert b <= a + before.search_gap + 1e-9
+        gaps += [result.search_gap for result in results]
+    assert max(gaps) > 1e-3
 
 
 def test_starts_differ_and_the_best_is_kept(rng):
@@ -226,7 +258,10 @@ def test_bad_input(rng):
 
     with pytest.raises(ValueError, match="must not depend on the z of the true output"):
         LatentSVM(StructuredSVM(Peeking(), C=10.0), start="random", random_state=0).fit(X, y)
+    partly = [X[0], X[1]], [[0, None, 1, 1], [1, 0, 0, None]]
     with pytest.raises(ValueError, match="looks at whole sequences"):
-        LatentSVM(ChainSVM(cost="zero_one")).fit([X[0], X[1]], [[0, None, 1, 1], [1, 0, 0, None]])
+        LatentSVM(ChainSVM(cost="zero_one")).fit(*partly)
+    with pytest.raises(ValueError, match="unknown labels, as latent ones are"):
+        LatentSVM(ChainSVM(surrogate=MicroF1(outside=0))).fit(*partly)
     with pytest.raises(ValueError, match="is no cost of rankings"):
         BagRankings(2, "hamming")

@@ -29,8 +29,8 @@ def data_file(*also: str) -> Any:
     names = "; ".join([".svm .libsvm", *also])
     return typer.Argument(
         metavar="FILE",
-        help=f"CoNLL columns (.conll .txt .tsv .iob .bio), svmlight ({names}), .arff or "
-        ".npz; text may be gzipped. - is standard input.",
+        help="CoNLL columns (.conll .txt .tsv .iob .bio), CoNLL-U for trees (.conllu), svmlight "
+        f"({names}), .arff or .npz; text may be gzipped. - is standard input.",
         callback=standard_input,
     )
 
@@ -47,7 +47,10 @@ Jobs: TypeAlias = Annotated[
 ]
 Format: TypeAlias = Annotated[
     str | None,
-    typer.Option("--format", help="conll, svmlight, arff or npz; else the file's name says."),
+    typer.Option(
+        "--format",
+        help="conll, conllu, svmlight, npz, arff or clus; else kind and name of the file say.",
+    ),
 ]
 Scheme: TypeAlias = Annotated[
     str | None,
@@ -80,6 +83,14 @@ Separator: TypeAlias = Annotated[
         "--separator",
         help="What parts columns, such as 'tab'; else spaces and tabs.",
         rich_help_panel=COLUMNS,
+    ),
+]
+Hashing: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--hashing",
+        help="Hash features into so many columns; those of trees into a power of 2, else 4194304.",
+        rich_help_panel=LEARNING,
     ),
 ]
 

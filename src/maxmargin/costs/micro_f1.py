@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.core.contract import TrueParts, has, maximize, true_parts
-from maxmargin.costs.tables import F1Cost, PartCost, ShiftedPartCost, SwitchCost
+from maxmargin.costs.tables import F1Cost, PartCost, ShiftedPartCost, SwitchCost, WeightedPartCost
 
 
 def micro_f1_cost(data: Any) -> SwitchCost:
@@ -93,10 +93,16 @@ def micro_f1_criteria(
         and (tables.scale == 1.0).all()
         and np.array_equal(tables.matrix, 1.0 - np.eye(len(tables.matrix)))
     )
+    if isinstance(tables, WeightedPartCost):
+        raise ValueError(
+            f"surrogate={surrogate!r} counts all positions, but some of them have weights of their "
+            "own or unknown labels, as latent ones are: choose another surrogate."
+        )
     if not (counts or isinstance(tables, F1Cost)):
         raise ValueError(
             f"surrogate={surrogate!r} has a cost of its own, 1 - F1, so that another would be "
-            "passed over: leave cost at 'hamming', or choose another surrogate."
+            "passed over: leave cost at 'hamming' and labels without weights, or choose another "
+            "surrogate."
         )
     if is_set:
         return _of_switches(parts, is_counted[:, 0] if len(is_counted) > 1 else None)

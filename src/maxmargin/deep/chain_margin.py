@@ -22,7 +22,7 @@ from maxmargin.core.compile import kernel
 from maxmargin.costs.tables import PartCost
 from maxmargin.deep.board import Boards
 from maxmargin.deep.structures.base import Encoded, check_truths
-from maxmargin.deep.structures.chain import Chains
+from maxmargin.deep.structures.chain import Chains, rows_of_edges
 from maxmargin.inference.chain.best import best_path
 from maxmargin.surrogates import MarginRescaling
 
@@ -174,11 +174,6 @@ class ChainBatch:
                 array *= factor
             arrays.append(array)
         return arrays
-
-
-def rows_of_edges(n_labels: int) -> dict[str, Any]:
-    """Return where the potentials that sequences share lie in one array of (K + 2, K)."""
-    return {"transitions": slice(n_labels), "start": n_labels, "end": n_labels + 1}
 
 
 def has_short_way(structure: Any, surrogate: Any, search: Any) -> bool:

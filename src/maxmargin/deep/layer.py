@@ -121,6 +121,9 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
         The parts of shared potentials have an axis more in front, for examples.
         """
         tensors, arrays, encoded = self._encoded(potentials, None, lengths, edges, relaxed=False)
+        at_once = self.structure.expected_together(arrays, encoded)
+        if at_once is not None:
+            return tensors, *at_once
         n = encoded.n_examples
         totals, parts = np.zeros(n), {}
         for name, array in arrays.items():

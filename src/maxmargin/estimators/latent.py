@@ -42,8 +42,8 @@ class LatentSVM(LatentFiles, BaseEstimator):
     Outputs are pairs (y, z): a class and where its object is, a labelling of which some labels are
     not known. Minimises F(w) = lam/2 |w|^2 + 1/n sum_i max_{y,z} psi(h, g) with
     h = w.phi(x_i, y, z) - max_z' w.phi(x_i, y_i, z'), by completing the true outputs and solving a
-    convex problem in turn (CCCP). F never rises, but it is not convex: `result_` has no gap, and
-    starts differ.
+    convex problem in turn (CCCP). F never rises (where the search only bounds the losses: its upper
+    bound), but it is not convex: `result_` has no gap, and starts differ.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class LatentSVM(LatentFiles, BaseEstimator):
     Attributes
     ----------
     result_ : LatentResult
-        `objective` (F), `inner_gap`, `decrease`, `history`.
+        `objective` (F), `search_gap`, `inner_gap`, `decrease`, `history`.
     estimator_ : the fitted estimator
     coef_ : ndarray, the weights
     latent_ : list, the z of the true outputs at the end

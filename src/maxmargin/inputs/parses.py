@@ -93,7 +93,7 @@ def _repair(heads: np.ndarray, projective: bool, one_root: bool) -> None:
     if one_root:
         roots = np.flatnonzero(heads == 0)
         heads[roots[1:]] = roots[0] + 1
-    while projective and tree_fault(heads):
+    while projective and tree_fault(heads, one_root=one_root):
         crossing = [m for m in range(1, len(heads) + 1) if _crosses(heads, m)]
         m = min(crossing, key=lambda word: abs(word - heads[word - 1]))
         heads[m - 1] = heads[heads[m - 1] - 1]

@@ -76,6 +76,8 @@ def read_tokens(X: Any) -> Tokens:
     if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
         raise TypeError(f"X must be a list of sentences, got {type(X).__name__}.")
     known: dict[Any, int] = {}
+    seen: dict[tuple[str, ...], tuple[int, ...]] = {}  # words come again and again
+    root = tuple(_code(known, own, "<root>") for own in range(5))
     rows: list[tuple[int, ...]] = []
     sizes, coarse = [], []
     for i, sentence in enumerate(X):
@@ -84,8 +86,11 @@ def read_tokens(X: Any) -> Tokens:
             raise ValueError(f"X[{i}] has no words; a sentence has at least one.")
         sizes.append(len(words))
         coarse.append([word[COARSE] for word in words])
-        rows.append(tuple(_code(known, own, "<root>") for own in range(5)))
-        rows.extend(tuple(_code(known, own, word[own]) for own in range(5)) for word in words)
+        rows.append(root)
+        for word in words:
+            if word not in seen:
+                seen[word] = tuple(_code(known, own, word[own]) for own in range(5))
+            rows.append(seen[word])
     codes = np.array(rows, dtype=np.uint64).reshape(len(rows), 5)
     both = _mix(codes[:, WORD] * np.uint64(0x9E3779B1) + codes[:, TAG])
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -98,19 +103,26 @@ def _words(sentence: Any, i: int) -> list[Any]:
             f"X[{i}] must be a sequence of tokens, got {type(sentence).__name__}: dictionaries "
             f"with {', '.join(ATTRIBUTES)}, or rows of a CoNLL-U file."
         )
-    # Multiword tokens and empty nodes of CoNLL-U are no words.
-    return [
-        token
-        for token in sentence
-        if isinstance(token, Mapping) or not isinstance(token, Sequence) or _is_word(token)
-    ]
+    return [token for token in sentence if _is_word(token)]
 
 
 def _is_word(token: Any) -> bool:
-    return not (len(token) == 10 and isinstance(token[0], str) and not token[0].isdigit())
+    """Tell whether a token is none of the multiword tokens and empty nodes of CoNLL-U."""
+    if not _is_row(token) or len(token) != 10:
+        return True
+    return not isinstance(token[0], str) or token[0].isdigit()
+
+
+def _is_row(token: Any) -> bool:
+    # Most tokens are tuples or dictionaries, and to ask an abstract class takes longest.
+    if type(token) is tuple:
+        return True
+    return type(token) is not dict and isinstance(token, Sequence) and not isinstance(token, str)
 
 
 def _attributes(token: Any, i: int, t: int) -> tuple[str, ...]:
+    if _is_row(token) and len(token) == 10:
+        return tuple(map(str, token[1:6]))
     if isinstance(token, Mapping):
         strange = [key for key in token if key not in ATTRIBUTES]
         if strange:
@@ -118,8 +130,6 @@ def _attributes(token: Any, i: int, t: int) -> tuple[str, ...]:
                 f"X[{i}][{t}] has the key {strange[0]!r}; a token has {', '.join(ATTRIBUTES)}."
             )
         return tuple(str(token.get(name) or "_") for name in ATTRIBUTES)
-    if isinstance(token, Sequence) and not isinstance(token, str) and len(token) == 10:
-        return tuple(str(part) for part in token[1:6])
     raise ValueError(
         f"X[{i}][{t}] must be a dictionary or a row of ten columns, got {token!r:.60}."
     )

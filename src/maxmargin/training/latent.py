@@ -8,6 +8,10 @@ convex problem of the usual kind, with F_z >= F, and F_z(w) = F(w) where the z_i
 at w. So it never rises along: complete the truth at w, minimise F_z from there, complete again. The
 certificate of a run is that of the last F_z, not of F: the point is stationary within
 `inner_gap` + tol.
+
+Where the search for the most violating output only bounds the losses, F itself is not known. What
+is kept is its least upper bound so far, U(w): it never rises, and F rises in a step by at most the
+`search_gap` of the step before, U(w) less the losses that were found.
 """
 
 from __future__ import annotations
@@ -42,7 +46,11 @@ class Completion(Protocol):
 
 @dataclass(frozen=True)
 class LatentRecord:
-    """One outer step: F at its end, by how much it fell, and how its inner run went."""
+    """One outer step: F at its end, by how much it fell, and how its inner run went.
+
+    Where the search only bounds the losses, they are those of an upper bound of F, which is at most
+    ``search_gap`` above it.
+    """
 
     objective: float
     decrease: float
@@ -51,6 +59,7 @@ class LatentRecord:
     n_iter: int
     n_oracle_calls: int
     seconds: float
+    search_gap: float = 0.0
 
 
 @dataclass(repr=False)
@@ -63,12 +72,15 @@ class LatentResult:
     ----------
     w : ndarray of shape (n_weights,)
     objective : float
-        F(w), an upper bound of it where the search for the most violating output is not exact.
+        F(w), or an upper bound of it where the search for the most violating output is not exact.
+    search_gap : float
+        How far `objective` is at most above F(w); 0 where the search is exact. The bound never
+        rises; F may, by at most the search gap of the step before.
     inner_gap : float
         How far F_z(w) of the last step was at most from its least value; NaN for solvers without a
         dual.
     decrease : float
-        By how much F fell in the last step.
+        By how much F, or its bound, fell in the last step.
     status : str
         "stationary": no latent part changed, or F fell by at most tol * F; "max_outer".
     n_outer, n_iter, n_oracle_calls, seconds : outer steps, and passes, calls and time of them all
@@ -88,10 +100,13 @@ class LatentResult:
     seconds: float
     history: list[LatentRecord] = field(repr=False)
     starts: list[float] = field(default_factory=list, repr=False)
+    search_gap: float = 0.0
 
     def __repr__(self) -> str:
+        is_known = self.search_gap <= 1e-9 * abs(self.objective)  # rounding
+        below = "F" if is_known else f"F within {self.search_gap:.3g} below"
         return (
-            f"LatentResult({self.status} after {self.n_outer} steps, F {self.objective:.6g}, "
+            f"LatentResult({self.status} after {self.n_outer} steps, {below} {self.objective:.6g}, "
             f"inner gap {self.inner_gap:.3g}, last decrease {self.decrease:.3g}, "
             f"{len(self.w)} weights, {self.seconds:.2f} s)"
         )
@@ -124,29 +139,31 @@ def cccp(
     """
     parts = examples.complete(w) if latent is None else latent
     problem = examples.problem(parts)
-    value = problem.primal(w)
+    value = problem.primal(w)  # of F(w), too, this and all later ones are upper bounds
     history: list[LatentRecord] = []
     status = "max_outer"
     for _ in range(max_outer):
         result, _ = run(problem, solver, rng=rng, tol=tol, max_iter=max_iter, w=w)
         # F_z at the start is F. An inner run that ends above it, by a loose gap, changes nothing.
-        start = problem.primal(w)
-        if result.primal < start:
-            w = result.w
-        inner_gap = min(result.primal, start) - result.dual
+        before = value
+        if result.primal < value:
+            w, value = result.w, result.primal
+        inner_gap = value - result.dual
         new = examples.complete(w)
         n_changed = examples.n_different(parts, new)
         parts = new
         if n_changed:
             problem = examples.problem(parts)
-        before, value = value, problem.primal(w)
+        # Bounds of the new problem may be above those of the old one, at the same w.
+        bound, excess = problem.assess(w)
+        value = min(value, bound)
+        search_gap = max(value - (bound - excess), 0.0)
         decrease = before - value
         calls = result.n_oracle_calls
-        history.append(
-            LatentRecord(
-                value, decrease, inner_gap, n_changed, result.n_iter, calls, result.seconds
-            )
+        record = LatentRecord(
+            value, decrease, inner_gap, n_changed, result.n_iter, calls, result.seconds, search_gap
         )
+        history.append(record)
         if n_changed == 0 or decrease <= outer_tol * abs(value):
             status = "stationary"
             break
@@ -155,7 +172,7 @@ def cccp(
     seconds = sum(record.seconds for record in history)
     return LatentResult(
         w, value, last.inner_gap, last.decrease, status, len(history), n_iter, n_calls, seconds,
-        history,
+        history, search_gap=last.search_gap,
     )  # fmt: skip
 
 

@@ -39,12 +39,13 @@ def train(
         ),
     ] = None,
     solver: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="As `maxmargin info` lists them; auto: the one that suits what is learnt.",
+            help="As `maxmargin info` lists them; auto: the one that suits what is learnt. Else "
+            f"the estimator's own, auto ({', '.join(told('solver'))}).",
             rich_help_panel=LEARNING,
         ),
-    ] = "auto",
+    ] = None,
     cost: Annotated[
         str | None,
         typer.Option(
@@ -53,13 +54,13 @@ def train(
         ),
     ] = None,
     surrogate: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What is minimised in place of the cost: margin, slack, ... as `maxmargin info` "
-            "lists them.",
+            "lists them; else margin.",
             rich_help_panel=LEARNING,
         ),
-    ] = "margin",
+    ] = None,
     search: Annotated[
         str | None,
         typer.Option(
@@ -69,13 +70,20 @@ def train(
         ),
     ] = None,
     tol: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Stop when the objective is proven to be within this share of the optimum.",
+            help="Stop when the objective is proven to be within this share of the optimum; else "
+            "0.01.",
             rich_help_panel=LEARNING,
         ),
-    ] = 1e-2,
-    max_iter: Annotated[int, typer.Option(help="Most passes.", rich_help_panel=LEARNING)] = 1000,
+    ] = None,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Most passes. Else the estimator's own, 1000 ({', '.join(told('max_iter'))}).",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     time_budget: Annotated[
         float | None, typer.Option(help="Most seconds.", rich_help_panel=LEARNING)
     ] = None,

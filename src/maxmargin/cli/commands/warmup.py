@@ -21,7 +21,7 @@ def warmup(
     ] = None,
     solver: Annotated[
         list[str] | None,
-        typer.Option(help="A solver to compile; else auto. May be repeated."),
+        typer.Option(help="A solver to compile; else the one that `train` takes. May be repeated."),
     ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Also for float32 features.")] = False,
     as_json: options.Json = False,
@@ -31,7 +31,8 @@ def warmup(
 
     The code stays in the cache that `maxmargin info` shows; a second run only loads it.
     """
-    pairs = list(product(kind or list(KINDS), solver or ["auto"]))
+    solvers: list[Any] = list(solver or ()) or [None]  # None: what the estimator takes
+    pairs = list(product(kind or list(KINDS), solvers))
     for name, used in pairs:
         kind_called(name).new_estimator({"solver": used})  # refuses what does not fit
     dtypes = ("float64", "float32") if float32 else ("float64",)
@@ -53,7 +54,7 @@ def warmup(
 
 
 def compile_case(
-    kind: Kind, storage: str, dtype: str, solver: str = "auto", *, is_shown: bool = False
+    kind: Kind, storage: str, dtype: str, solver: str | None = None, *, is_shown: bool = False
 ) -> dict[str, Any]:
     """Fit, score and predict on a few samples; return what was compiled, and the seconds."""
     X, y = kind.sample(storage, dtype)

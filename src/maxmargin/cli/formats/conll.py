@@ -12,7 +12,15 @@ import typer
 from maxmargin.cli.formats.base import Batch, Reader
 from maxmargin.cli.formats.schemes import find_scheme
 from maxmargin.cli.formats.svmlight import svmlight_hint
-from maxmargin.cli.options import COLUMNS, OwnOptions, Scheme, Separator, Strict, TagColumn
+from maxmargin.cli.options import (
+    COLUMNS,
+    Hashing,
+    OwnOptions,
+    Scheme,
+    Separator,
+    Strict,
+    TagColumn,
+)
 
 if TYPE_CHECKING:
     from maxmargin.io import FeatureTemplate, Gazetteer
@@ -62,10 +70,7 @@ COLUMN_OPTIONS = OwnOptions(
         "min_count": Annotated[
             int | None, typer.Option(help="Leave out rarer features.", rich_help_panel=COLUMNS)
         ],
-        "hashing": Annotated[
-            int | None,
-            typer.Option(help="Hash features into so many columns.", rich_help_panel=COLUMNS),
-        ],
+        "hashing": Hashing,
     },
     refusal="is for CoNLL files, which `train {kind}` does not read",
     format="conll",

@@ -12,7 +12,7 @@ from maxmargin.cli import console
 from maxmargin.cli.console import percent
 from maxmargin.cli.formats import Batch, ConlluReader, Reader
 from maxmargin.cli.kinds.base import NOTHING, Kind
-from maxmargin.cli.options import LEARNING, OwnOptions
+from maxmargin.cli.options import LEARNING, Hashing, OwnOptions
 
 if TYPE_CHECKING:
     from maxmargin.cli.models import Model
@@ -43,6 +43,31 @@ _TREES = OwnOptions(
                 rich_help_panel=LEARNING,
             ),
         ],
+        "one_root": Annotated[
+            bool | None,
+            typer.Option(
+                "--one-root/--many-roots",
+                help="Whether exactly one word of a tree hangs on the root; else exactly one.",
+                rich_help_panel=LEARNING,
+            ),
+        ],
+        "outside": Annotated[
+            str | None,
+            typer.Option(
+                help="What becomes of true trees that are no outputs (crossing arcs, several "
+                "roots): drop or repair; else drop.",
+                rich_help_panel=LEARNING,
+            ),
+        ],
+        "punctuation": Annotated[
+            bool | None,
+            typer.Option(
+                "--punctuation/--no-punctuation",
+                help="Whether words tagged PUNCT count in cost and score of trees; else they do.",
+                rich_help_panel=LEARNING,
+            ),
+        ],
+        "hashing": Hashing,
     },
     refusal="is not for {estimator}, which has no such parameter",
 )
@@ -56,13 +81,24 @@ class Parser(Kind):
     about = "a head for each word of a sentence"
     is_sequence = True
     options = {"train": (_TREES,)}
-    parameters = {"projective": "projective", "siblings": "siblings", "relations": "relations"}
+    parameters = {
+        "projective": "projective",
+        "siblings": "siblings",
+        "relations": "relations",
+        "one_root": "one_root",
+        "outside": "outside",
+        "punctuation": "punctuation",
+        "hashing": "n_hashed_features",
+    }
     readers = {"conllu": ConlluReader()}
     blocks = ()
     told = {
+        "solver": "mira for trees",
+        "max_iter": "10 for trees",
         "scoring": "the share of words with the right head (uas) of sentences",
         "evaluate": "Sentences: attachment scores with and without punctuation, as the script of "
         "CoNLL 2018 counts them.",
+        "predict": "Trees: the CoNLL-U file with heads and relations.",
     }
 
     def format_of(self, path: Path) -> str:

@@ -40,25 +40,28 @@ class LayerRecord:
 
 @dataclass(repr=False)
 class LayerwiseResult:
-    """Weights of a net at the end of layerwise training.
+    """How the net that layerwise training returns came about.
 
     There is no gap: how far F is from its least value is not known.
 
     Attributes
     ----------
     objective : float
-        F = lam/2 |all weights|^2 + mean loss.
+        F = lam/2 |all weights|^2 + mean loss, of the net that is returned.
     inner_gap : float
-        The largest of the last sweep: how far its convex bounds ended at most above their least
-        values.
+        The largest of the sweep that the net comes from, the last one unless ``eval_set`` chose
+        another: how far its convex bounds ended at most above their least values.
     decrease : float
-        By how much F fell in the last sweep.
+        By how much F fell in that sweep.
     status : str
         "stationary": F fell by at most outer_tol * F in a sweep; "max_sweeps"; "patience": the
         score of eval_set rose no more.
     n_sweeps, n_evaluations, seconds : sweeps; losses and gradients of all examples; time
     history : list of `LayerRecord`, one per step
     scores : list of float, of eval_set after each sweep
+    kept_sweep : int
+        The sweep that the net comes from, from 0: that of the best of ``scores``, the first of
+        equals; the last where there are none.
     """
 
     objective: float
@@ -70,12 +73,15 @@ class LayerwiseResult:
     seconds: float
     history: list[LayerRecord] = field(repr=False)
     scores: list[float] = field(default_factory=list, repr=False)
+    kept_sweep: int = 0
 
     def __repr__(self) -> str:
+        is_last = self.kept_sweep == self.n_sweeps - 1
+        kept = "" if is_last else f", net of sweep {self.kept_sweep + 1} kept"
         return (
-            f"LayerwiseResult({self.status} after {self.n_sweeps} sweeps, F {self.objective:.6g}, "
-            f"inner gap {self.inner_gap:.3g}, last decrease {self.decrease:.3g}, "
-            f"{self.seconds:.2f} s)"
+            f"LayerwiseResult({self.status} after {self.n_sweeps} sweeps{kept}, "
+            f"F {self.objective:.6g}, inner gap {self.inner_gap:.3g}, "
+            f"last decrease {self.decrease:.3g}, {self.seconds:.2f} s)"
         )
 
 
@@ -178,31 +184,32 @@ class LayerwiseSVM(BaseEstimator):  # type: ignore[misc]
         self.net_ = copy.deepcopy(self.net)
         run = _Run(net, rows, blocks, loss, n, self.lam)
         best, best_scores, status = list(net.weights), list[float](), "max_sweeps"
-        decrease = 0.0
+        kept = 0
         for sweep in range(self.max_sweeps):
             before = run.value
             for layer in reversed(range(net.n_layers)):
                 run.step(sweep, layer, self.mu, self.tol, self.max_iter)
-            decrease = before - run.value
-            if eval_set is not None:
+            if eval_set is None:
+                best, kept = list(net.weights), sweep
+            else:
                 net.write(self.net_)
                 best_scores.append(self.score(*eval_set))
                 if best_scores[-1] > max(best_scores[:-1], default=-np.inf):
-                    best = list(net.weights)
-                if sweep - int(np.argmax(best_scores)) >= (self.patience or self.max_sweeps):
+                    best, kept = list(net.weights), sweep
+                if sweep - kept >= (self.patience or self.max_sweeps):
                     status = "patience"
                     break
-            if decrease <= self.outer_tol * abs(run.value):
+            if before - run.value <= self.outer_tol * abs(run.value):
                 status = "stationary"
                 break
-        if eval_set is not None:
-            net.weights = best
+        net.weights = best
         net.write(self.net_)
-        last = run.history[-net.n_layers :]
+        own = [record for record in run.history if record.sweep == kept]
         self.result_ = LayerwiseResult(
-            run.objective(), max(record.inner_gap for record in last), decrease, status,
+            own[-1].objective, max(record.inner_gap for record in own),
+            sum(record.decrease for record in own), status,
             len(run.history) // net.n_layers, sum(r.n_evaluations for r in run.history),
-            perf_counter() - begin, run.history, best_scores,
+            perf_counter() - begin, run.history, best_scores, kept,
         )  # fmt: skip
         return self
 

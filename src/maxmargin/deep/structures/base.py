@@ -147,6 +147,15 @@ class LayerStructure:
             f"{type(self).__name__} has no marginals: its outputs cannot be summed over."
         )
 
+    def expected_together(
+        self, arrays: dict[str, np.ndarray], encoded: Encoded
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
+        """Return what `expected` does for all examples at once; None: ask for one after the other.
+
+        Parts of shared potentials have an axis more in front, for examples.
+        """
+        return None
+
     def own_potentials(
         self, arrays: dict[str, np.ndarray], i: int, length: int | None
     ) -> dict[str, np.ndarray]:

@@ -21,10 +21,16 @@ from maxmargin.deep.structures.base import (
     with_room,
 )
 from maxmargin.inference import chain as inference
+from maxmargin.inference.chain.scaled import scaled_batch
 from maxmargin.structures import chain_data, chain_layout
 
 #: How many shapes of batches are remembered, and how many batches' lengths.
 MOST_KNOWN = 16
+
+
+def rows_of_edges(n_labels: int) -> dict[str, Any]:
+    """Return where the potentials that sequences share lie in one array of (K + 2, K)."""
+    return {"transitions": slice(n_labels), "start": n_labels, "end": n_labels + 1}
 
 
 class Chains(LayerStructure):
@@ -33,7 +39,7 @@ class Chains(LayerStructure):
     Potentials: ``unary`` of shape (B, T, n_labels), and, shared by all sequences, ``transitions``
     of shape (n_labels, n_labels), [a, b] for going from a to b, ``start`` and ``end`` of shape
     (n_labels,); the shared ones may be None. Truths: (B, T). ``lengths``, of shape (B,), says how
-    many positions each sequence has; what comes after is not read. -inf forbids.
+    many positions each sequence has; what comes after changes no result. -inf forbids.
 
     Examples
     --------
@@ -164,6 +170,27 @@ class Chains(LayerStructure):
         sums = {"unary": found.node, "start": found.node[0], "end": found.node[-1]}
         sums["transitions"] = found.edge.sum(axis=0)
         return found.log_partition, {name: sums[name] for name in own}
+
+    def expected_together(
+        self, arrays: dict[str, np.ndarray], encoded: Encoded
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
+        """Return what `expected` does for all sequences, in one call unless scores are extreme."""
+        if encoded.data is None:
+            return None
+        K, unary = self.n_labels, np.ascontiguousarray(arrays["unary"], dtype=np.float64)
+        n, longest = unary.shape[:2]
+        edges, rows = np.zeros((K + 2, K)), rows_of_edges(K)
+        for name, row in rows.items():
+            if name in arrays:
+                edges[row] = arrays[name]
+        totals, node, shared = np.zeros(n), np.zeros(unary.shape), np.zeros((n, K + 2, K))
+        if not scaled_batch(
+            unary, edges, encoded.kept, encoded.data.offsets, np.empty((2, K, K)),
+            np.empty((4, longest, K)), totals, node, shared,
+        ):  # fmt: skip
+            return None
+        parts = {name: node if name == "unary" else shared[:, rows[name]] for name in arrays}
+        return totals, parts
 
     def _all(self, own: dict[str, np.ndarray]) -> list[Any]:
         """Return all potentials of one sequence, zeros where there are none."""

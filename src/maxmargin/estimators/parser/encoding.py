@@ -45,8 +45,13 @@ class Sentences(NamedTuple):
 
     def counts(self, punctuation: bool) -> np.ndarray:
         """Return which words costs count."""
-        if punctuation or self.tokens is None:
+        if punctuation:
             return np.ones(int(self.offsets[-1]), dtype=np.int8)
+        if self.tokens is None:
+            raise ValueError(
+                "punctuation=False needs tokens, whose tags say what is punctuation, but X has "
+                "features of arcs: take punctuation=True."
+            )
         tags = [tag for sentence in self.tokens.coarse for tag in sentence]
         return np.array([tag != PUNCTUATION for tag in tags], dtype=np.int8)
 
@@ -157,13 +162,9 @@ class ParserReader:
         relations: np.ndarray | None = None,
     ) -> ParseData:
         """Return sentences to train on, or, without heads, to predict on."""
-        offsets = sentences.offsets
-        if heads is None:  # any tree: the first word is the root, and all others hang on it
-            heads = np.ones(int(offsets[-1]), dtype=np.int32)
-            heads[offsets[:-1]] = 0
         return parse_data(
             self.features(sentences, options),
-            offsets,
+            sentences.offsets,
             heads,
             relations if self.n_joint(options) > 1 else None,
             n_relations=self.n_joint(options),

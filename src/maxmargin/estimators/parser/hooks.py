@@ -81,7 +81,8 @@ class ParserHooks(Hooks):
         self._reader, self.n_outside_ = reader, n_outside
         self.classes_ = np.array([]) if reader.relations is None else reader.relations.classes
         self.n_features_in_ = reader.n_features or int(self.n_hashed_features)
-        self._second = None
+        # Relations are learnt anew, with the tree or after it; until then none are known.
+        self.relation_coef_, self._second = None, None
         if options.relations == "second_stage" and reader.relations is not None:
             if reader.n_features:
                 raise ValueError(
@@ -165,8 +166,6 @@ class ParserHooks(Hooks):
             self.relation_coef_ = learn_relations(
                 features, offsets, heads, codes, len(self.classes_), weight, self.random_state
             )
-        elif self.relations != "second_stage" or self._reader.relations is None:
-            self.relation_coef_ = None
         return super()._adopt(result)  # type: ignore[misc,no-any-return]
 
     def _layout(self) -> Any:
@@ -198,6 +197,11 @@ class ParserHooks(Hooks):
 
     def _attachment(self, request: Request, name: str) -> Score:
         """Return the function w -> attachment score, over all words together."""
+        if name == "las" and self._second is not None:
+            raise ValueError(
+                "relations='second_stage' are learnt after the trees, so that las is not known "
+                "during a fit: take scoring='uas', or relations='joint'."
+            )
         # Do not use `_encode`: trees that are no outputs are scored as well.
         sentences: Sentences = self._reader.read(request.X)
         options = self._options()
@@ -210,9 +214,6 @@ class ParserHooks(Hooks):
             counts = counts * np.repeat(weight, np.diff(sentences.offsets))
 
         def score(w: np.ndarray) -> float:
-            if truth is not None and not hasattr(self, "relation_coef_"):
-                # During a fit the second stage is still to come.
-                raise ValueError("las is known after the fit only; take scoring='uas'.")
             if truth is None:
                 cells, _ = predict.best_outputs(
                     data, w, self._prediction_cost(data), n_jobs=n_threads(self.n_jobs)

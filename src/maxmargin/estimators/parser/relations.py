@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from maxmargin.core.compile import kernel
 from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.features.rows import frozen
 from maxmargin.solvers import MIRA
 from maxmargin.structures.parse.templates import TokenTemplates, relation_row
 
@@ -45,17 +46,39 @@ def _fill_rows(features: Any, offsets: Any, heads: Any, n_children: Any, columns
                 columns[at, place] = relation_row(features, base, h, m, q, count)
 
 
-def arc_rows(features: TokenTemplates, offsets: np.ndarray, heads: np.ndarray) -> sp.csr_matrix:
-    """Return the features of one arc per word as a sparse matrix."""
+@kernel
+def _name_arcs(columns: Any, table: Any, total: Any, codes: Any) -> None:
+    """Write the relation of the largest sum of weights, the first of equals."""
+    for at in range(columns.shape[0]):
+        total[:] = 0.0
+        for q in range(columns.shape[1]):
+            row = columns[at, q]
+            for k in range(table.shape[1]):
+                total[k] += table[row, k]
+        best = 0
+        for k in range(1, table.shape[1]):
+            if total[k] > total[best]:
+                best = k
+        codes[at] = best
+
+
+def _arc_columns(features: TokenTemplates, offsets: np.ndarray, heads: np.ndarray) -> np.ndarray:
+    """Return the rows of weights that the arc into each word has."""
     width = features.heads.shape[1] - 1 + len(WITH_DISTANCE) + len(WITH_CHILDREN)
     columns = np.zeros((len(heads), width), dtype=np.int32)
     n_children = np.zeros(int(np.diff(offsets).max(initial=0)) + 1, dtype=np.int64)
     own = np.ascontiguousarray(heads, np.int32)
     _fill_rows(features, offsets, own, n_children, columns)
-    n_columns = features.relation_mask + 1
+    return columns
+
+
+def arc_rows(features: TokenTemplates, offsets: np.ndarray, heads: np.ndarray) -> sp.csr_matrix:
+    """Return the features of one arc per word as a sparse matrix."""
+    columns = _arc_columns(features, offsets, heads)
     places = np.arange(0, columns.size + 1, columns.shape[1])
     rows = sp.csr_matrix(
-        (np.ones(columns.size), columns.ravel(), places), shape=(len(heads), n_columns)
+        (np.ones(columns.size), columns.ravel(), places),
+        shape=(len(heads), features.relation_mask + 1),
     )
     rows.sum_duplicates()
     return rows
@@ -91,4 +114,10 @@ def name_relations(
     features: TokenTemplates, offsets: np.ndarray, heads: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
     """Return the best relation of the arc into each word."""
-    return np.asarray((arc_rows(features, offsets, heads) @ table).argmax(axis=1), dtype=np.int32)
+    codes = np.zeros(len(heads), dtype=np.int32)
+    # Rows of weights lie far apart in memory: each is read once, and no matrix is made.
+    _name_arcs(
+        _arc_columns(features, offsets, heads), frozen(table, np.float64),
+        np.zeros(table.shape[1]), codes,
+    )  # fmt: skip
+    return codes

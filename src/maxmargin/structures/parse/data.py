@@ -89,8 +89,9 @@ def parse_data(
         that are no arcs are not read.
     offsets : int array of shape (n_examples + 1,)
         A sentence has at least one word.
-    heads : int array of shape (n_words,)
-        Heads as numbers of words in the sentence from 1 on; 0 is the root.
+    heads : int array of shape (n_words,), or None to predict
+        Heads as numbers of words in the sentence from 1 on; 0 is the root. None: some tree, in
+        which all words hang on the first.
     relations : int array of shape (n_words,), or None for none
     n_relations : int
     counts : array of shape (n_words,) of bool, or None
@@ -105,6 +106,10 @@ def parse_data(
     if len(offsets) < 1 or offsets[0] != 0 or (sizes < 1).any():
         raise ValueError("offsets must rise from 0; a sentence has at least one word.")
     n_words = int(offsets[-1])
+    is_given = heads is not None
+    if not is_given:
+        heads = np.ones(n_words, dtype=np.int32)
+        heads[offsets[:-1]] = 0
     heads = np.asarray(heads)
     if heads.shape != (n_words,):
         raise ValueError(f"There must be {n_words} heads, got {heads.shape}.")
@@ -115,7 +120,7 @@ def parse_data(
         (relations >= 0).all() and (relations < n_relations).all()
     ):
         raise ValueError(f"relations must be {n_words} numbers in 0..{n_relations - 1}.")
-    for i, (a, b) in enumerate(pairwise(offsets)):
+    for i, (a, b) in enumerate(pairwise(offsets) if is_given else ()):
         fault = tree_fault(heads[a:b], projective, one_root)
         if fault:
             raise ValueError(f"The true tree of sentence {i} is no output: {fault}.")
