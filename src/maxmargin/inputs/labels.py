@@ -198,7 +198,11 @@ def _sorted(distinct: set[Any]) -> list[Any]:
     try:
         return sorted(distinct)
     except TypeError:  # labels that have no common order
-        return sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
+        # Numbers by value: 0 and False are one label, whichever of the two came first.
+        values = [label for label in distinct if isinstance(label, Real)]
+        others = [label for label in distinct if not isinstance(label, Real)]
+        others.sort(key=lambda label: (type(label).__name__, repr(label)))
+        return sorted(values) + others
 
 
 def _some(classes: np.ndarray, most: int = 10) -> str:
