@@ -229,6 +229,38 @@ def test_cross_validation_takes_rows_and_columns_of_a_gram_matrix(plain_python):
     assert np.allclose(*scores, atol=0.12)  # both within tol of one optimum
 
 
+@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist])
+def test_paths_take_rows_and_columns_of_a_gram_matrix(kind, plain_python):
+    X, _ = draw(18)
+    y = np.arange(18) % 2
+    X[:, 0] += 3.0 * y
+    for make, labels in [
+        (MulticlassSVM, y),
+        (MultilabelSVM, np.stack([y, 1 - y], axis=1)),
+        (HierarchySVM, [("a", "b")[k] for k in y]),
+    ]:
+        given, computed = (
+            make(kernel=kernel, random_state=0, tol=1e-4).path(rows, labels, [0.1, 1.0], cv=3)
+            for kernel, rows in (("precomputed", kind(X @ X.T)), ("linear", X))
+        )
+        assert given.scores.shape == (2, 3)
+        assert np.allclose(given.scores, computed.scores, atol=0.2)  # of 6, one may go either way
+        assert given.scores.min() > 0.5
+
+
+def test_held_out_rows_of_a_gram_matrix_are_products_with_the_training_rows(plain_python):
+    X, _ = draw(18)
+    y = np.arange(18) % 2
+    X[:, 0] += 3.0 * y
+    model = MulticlassSVM(kernel="precomputed", random_state=0)
+    for held_out in (X[:6] @ X.T, X @ X.T):
+        labels = y[: len(held_out)]
+        model.fit(X @ X.T, y, eval_set=(held_out, labels), patience=2)
+        assert max(record.validation_score for record in model.result_.history) > 0.5
+    with pytest.raises(ValueError, match="eval_set: .*must have 18 columns"):
+        model.fit(X @ X.T, y, eval_set=(X[:6] @ X[:6].T, y[:6]))
+
+
 def test_damaged_kernels_in_files_are_refused(plain_python):
     X, y = draw()
     model = MulticlassSVM(kernel="rbf", random_state=0).fit(X, y)
