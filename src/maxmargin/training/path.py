@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
 from maxmargin.core.problem import lam_from_C
@@ -83,13 +82,11 @@ def regularization_path(
         return path
     learner = _knowing_all_labels(estimator, fitted[0])
     columns = []
-    is_gram = get_tags(estimator).input_tags.pairwise
     for train, test in folds(estimator, request, cv):
-        columns_of = train if is_gram else None
-        fold = fit_along(learner, request.take(train, columns_of), values, callbacks)
+        fold = fit_along(learner, estimator._take(request, train, train), values, callbacks)
         if _is_interrupted(fold):
             break
-        held_out = replace(request.take(test, columns_of), sample_weight=None)
+        held_out = replace(estimator._take(request, test, train), sample_weight=None)
         columns.append([held_out_score(each, held_out, scoring) for each in fold])
     path.scores = np.array(columns).T if columns else None
     return path
