@@ -231,3 +231,10 @@ def test_kernels_go_by_name_and_their_parameters_are_checked():
         with pytest.raises(TypeError, match="kernel must be"):
             as_kernel(value)
     assert Rbf().bound(np.ones((3, 2))).gamma == 1.0
+    for kernel, rows in [
+        (Rbf(), np.array([[1e200], [0.0]])),
+        (Poly(), np.array([[1e-160], [0.0]])),
+        (Rbf(), sp.csr_matrix([[1e200], [0.0]])),
+    ]:
+        with pytest.raises(ValueError, match=r"but their variance is .* or give gamma a number"):
+            kernel.bound(rows)
