@@ -118,7 +118,7 @@ def check_products(
                 pair = np.array([[diagonal[row], part[i, j]], [part[i, j], diagonal[j]]])
                 least = least_eigenvalue(pair)
             else:
-                least = least_eigenvalue(K, row, j)
+                least = least_eigenvalue(K, int(row), int(j))
             raise ValueError(
                 f"{what} is not positive: the product of the rows {row} and {j} is "
                 f"{part[i, j]:g}, but those of each with itself are {diagonal[row]:g} and "
