@@ -47,6 +47,7 @@ ALLOWED: dict[str, str] = {
     "*/bcfw+binary": "the same",
     "*/bcfw+sarawagi": "the same",
     "multiclass/*/sdca*": "proximal steps and jumps where passes over blocks have become slow",
+    "*/mmcrf*": "steps within an example move its scores instead of reading them anew",
     "graph/*": "oracles of graphs with cycles are hasty in passes",
     "graph_relaxed*": "points of the relaxation come from ADMM, not from smoothed ascent",
 }

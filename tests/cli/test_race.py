@@ -48,10 +48,30 @@ def test_a_race_says_who_auto_was_and_whose_time_was_up(toy, capsys):
     assert run(arguments) == 0
     out, err = capsys.readouterr()
     assert "auto: sdca: converged" in err and "sgd: time_budget" in err and "auto: sdca" in out
+    assert "inf" not in out and "nan" not in out  # sgd has no dual
     assert run([*arguments, "--json", "-q"]) == 0
     first, second = json.loads(capsys.readouterr()[0])["courses"]
     assert (first["solver"], first["chosen"], second["chosen"]) == ("auto", "sdca", "sgd")
     assert (first["status"], second["status"]) == ("converged", "time_budget")
+
+
+def test_who_races_can_train_too(toy, capsys):
+    arguments = ["train", "multiclass", "toy.npz", "--max-iter", "2", "--tol", "1"]
+    assert run([*arguments, "--solver", "bcfw(step='plain', cache=0)", "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr()[0])
+    assert told["result"]["solver"] == "bcfw" and "cache=0" in told["params"]["solver"]
+    model = ["--model", "a.mm", "-q"]
+    assert run([*arguments, "--solver", "partial_linearization(tau=0.1)", *model]) == 0
+    assert run(["predict", "a.mm", "toy.npz"]) == 0
+    capsys.readouterr()
+    for text, message in [
+        ("bcfw(step='fast')", "step must be one of"),
+        ("bcfw(pace=1)", "unexpected keyword argument 'pace'"),
+        ("bcfw(print())", "options must be written as in Python"),
+        ("simplex(a=1)", "solver='simplex' is not known"),
+    ]:
+        assert run([*arguments, "--solver", text, "-q"]) == 2
+        assert message in capsys.readouterr()[1]
 
 
 @pytest.mark.parametrize(

@@ -209,8 +209,10 @@ def test_what_does_not_go_together_is_refused_by_name(plain_python):
     sets = [("d",), ("e",), ("f",)]
     with pytest.raises(ValueError, match=r"kernel='rbf' does not go with .*PathSets"):
         HierarchySVM(hierarchy=dag, space="paths", kernel="rbf").fit(X[:3], sets)
-    with pytest.raises(ValueError, match="compares no rows of features, which nodes have"):
+    with pytest.raises(ValueError, match=r"square matrix of their products; got shape \(12, 2\)"):
         TreeSVM(kernel="precomputed").fit(*trees())
+    with pytest.raises(TypeError, match=r"nodes of X\[0\]: X\[0\] must be a string"):
+        TreeSVM(kernel="subsequence").fit([([1, 2], [(0, 1)])], [[0, 1]])
     fitted = MulticlassSVM(kernel="precomputed", random_state=0).fit(K, y)
     with pytest.raises(ValueError, match=r"must have 14 columns.*got shape \(14, 13\)"):
         fitted.predict(K[:, 1:])
@@ -227,6 +229,97 @@ def test_cross_validation_takes_rows_and_columns_of_a_gram_matrix(plain_python):
         for kernel, rows in (("linear", X), ("precomputed", X @ X.T))
     ]
     assert np.allclose(*scores, atol=0.12)  # both within tol of one optimum
+
+
+def test_paths_take_rows_and_columns_of_a_gram_matrix(plain_python):
+    X, _ = draw(18)
+    y = np.arange(18) % 2
+    X[:, 0] += 3.0 * y
+    K = X @ X.T
+    for make, products, labels in [
+        (MulticlassSVM, K, y),
+        (MultilabelSVM, K.tolist(), np.stack([y, 1 - y], axis=1)),
+        (HierarchySVM, K, [("a", "b")[k] for k in y]),
+    ]:
+        given, computed = (
+            make(kernel=kernel, random_state=0, tol=1e-3).path(rows, labels, [0.1], cv=3)
+            for kernel, rows in (("precomputed", products), ("linear", X))
+        )
+        assert given.scores.shape == (1, 3)
+        assert np.allclose(given.scores, computed.scores, atol=0.2)  # of 6, one may go either way
+        assert given.scores.min() > 0.5
+
+
+def products(graphs, others):
+    """Return graphs whose nodes have their products with the nodes of others, one after another."""
+    below = np.concatenate([nodes for nodes, _ in others])
+    return [(nodes @ below.T, edges) for nodes, edges in graphs]
+
+
+@pytest.mark.parametrize("estimator", [TreeSVM, GraphSVM])
+@pytest.mark.parametrize("unknown", [False, True])
+def test_nodes_may_be_products_with_training_nodes(estimator, unknown, plain_python, tmp_path):
+    X, y = trees()
+    if unknown:
+        y = [list(labels) for labels in y]
+        y[1][2] = y[3][0] = None
+    new, shared = trees(1)[0], {"tol": TOL, "random_state": 0, "max_iter": 400, "C": 0.3}
+    linear = estimator(kernel="linear", **shared).fit(X, y)
+    given = estimator(kernel="precomputed", **shared).fit(products(X, X), y)
+    a, b = linear.result_, given.result_
+    assert a.status == b.status == "converged" and abs(a.primal - b.primal) <= max(a.gap, b.gap)
+    given.save(tmp_path / "model.mm")
+    scores = [linear.predict_marginals(new)] + [
+        model.predict_marginals(products(new, X))
+        for model in (given, maxmargin.load(tmp_path / "model.mm"))
+    ]
+    for other in scores[1:]:
+        assert all(np.allclose(p, q, atol=1e-2) for p, q in zip(scores[0], other, strict=True))
+    paths = [
+        model.path(rows, y, [0.1, 1.0], cv=2).scores
+        for model, rows in ((linear, X), (given, products(X, X)))
+    ]
+    assert np.allclose(*paths, atol=0.2)
+    with pytest.raises(ValueError, match="expected 12"):
+        given.predict(products(new, X[:2]))
+
+
+def test_nodes_may_be_strings(plain_python, tmp_path):
+    words = [["gattaca", "ccgcggc"], ["attagat", "tagatta", "gccgcgg"], ["cggcgcc"]]
+    edges = [[(0, 1)], [(0, 1), (1, 2)], []]
+    y = [[0, 1], [0, 0, 1], [1]]
+    X = list(zip(words, edges, strict=True))
+    kernel = SubsequenceKernel(p=2)
+    model = TreeSVM(kernel=kernel, random_state=0, tol=1e-4).fit(X, y)
+    flat = [word for own in words for word in own]
+    given = TreeSVM(kernel="precomputed", random_state=0, tol=1e-4)
+    given.fit([(kernel(own, flat), each) for own, each in X], y)
+    assert model.result_.dual <= given.result_.primal + 1e-9
+    assert given.result_.dual <= model.result_.primal + 1e-9
+    assert [labels.tolist() for labels in model.predict(X)] == y
+    model.save(tmp_path / "model.mm")
+    again = maxmargin.load(tmp_path / "model.mm")
+    assert again.predict([(["gattag", "cgcgcc"], [(0, 1)])])[0].tolist() == [0, 1]
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_node("a", features="gattag")
+    graph.add_node("b", features="cgcgcc")
+    graph.add_edge("a", "b")
+    assert again.predict([graph])[0].tolist() == [0, 1]
+
+
+def test_held_out_rows_of_a_gram_matrix_are_products_with_the_training_rows(plain_python):
+    X, _ = draw(18)
+    y = np.arange(18) % 2
+    X[:, 0] += 3.0 * y
+    model = MulticlassSVM(kernel="precomputed", random_state=0)
+    for held_out in (X[:6] @ X.T, X @ X.T):
+        labels = y[: len(held_out)]
+        model.fit(X @ X.T, y, eval_set=(held_out, labels), patience=2)
+        assert max(record.validation_score for record in model.result_.history) > 0.5
+    with pytest.raises(ValueError, match=r"eval_set: .*must have 18 columns"):
+        model.fit(X @ X.T, y, eval_set=(X[:6] @ X[:6].T, y[:6]))
 
 
 def test_damaged_kernels_in_files_are_refused(plain_python):

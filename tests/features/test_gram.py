@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from maxmargin.core.contract import make_ready, most_ready, times_gram
+from maxmargin.core.contract import make_ready, most_ready, share_of_rounding, times_gram
 from maxmargin.features import GramRows, as_features, gram
 from maxmargin.features.kernels import (
     KERNELS,
@@ -92,7 +92,9 @@ def test_matrices_that_are_no_gram_matrices_are_refused(X):
         (np.where(np.eye(12), np.nan, K), "nan for the rows 0 and 0"),
         (K + np.triu(np.ones((12, 12)), 1), "not symmetric: the product of the rows"),
         (1.9 * np.eye(12) - 0.9, "not positive: of 12 rows its Gram matrix has the eigenvalue -"),
-        (K - 50 * np.eye(12), "X, its diagonal, is -49.* for row 0"),
+        (K - 50 * np.eye(12), "X, its diagonal, is -49.* for row 0.* least eigenvalue -50"),
+        (-K, "X, its diagonal, is -.* Of 12 rows with these .* least eigenvalue -"),
+        (1.0 - np.eye(2), "product of the rows 0 and 1 is 1, but .* least eigenvalue -1"),
     ]:
         with pytest.raises(ValueError, match=message):
             Precomputed().bound(wrong)
@@ -101,6 +103,24 @@ def test_matrices_that_are_no_gram_matrices_are_refused(X):
     far[1499, 3] = 0.5  # outside any sample of rows
     with pytest.raises(ValueError, match="not symmetric: the product of the rows"):
         Precomputed().bound(far)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_products_in_single_precision_may_be_as_far_off_as_that_is(seed):
+    Z = np.random.default_rng(seed).normal(size=(300, 10)).astype(np.float32)
+    K = Z @ Z.T
+    assert K.dtype == np.float32 and np.linalg.eigvalsh(K.astype(np.float64))[0] < -1e-6
+    assert Precomputed().bound(K) == Precomputed()
+    with pytest.raises(ValueError, match="not positive"):
+        Precomputed().bound(K - np.float32(1e-2) * np.eye(300, dtype=np.float32))
+    part = CallableKernel(lambda A, B: A @ B.T)
+    assert part.bound(Z) is part
+    held = [GramRows(Z, part, 1e6), GramRows(K, Precomputed(), 1e6), GramRows(Z, Linear(), 1e6)]
+    for each in held:
+        each.make_ready(np.arange(300))
+        assert each._values.dtype == np.float64
+    assert share_of_rounding(as_features(held[0])) == share_of_rounding(as_features(held[1])) > 1e-6
+    assert share_of_rounding(as_features(held[2])) == 1e-8
 
 
 @pytest.mark.parametrize("all_is_tried", [True, False])
@@ -113,7 +133,7 @@ def test_what_is_no_gram_matrix_outside_the_sample_is_refused(all_is_tried, monk
     assert Precomputed().bound(good) == Precomputed().bound(np.zeros((400, 400)))
     below, large, hidden = (good + np.eye(400) for _ in range(3))
     below[j, j] = -1.0
-    with pytest.raises(ValueError, match=rf"its diagonal, is -1 for row {j}: .* squared length"):
+    with pytest.raises(ValueError, match=rf"diagonal, is -1 for row {j}: .* Of 201 rows .* -2"):
         Precomputed().bound(below)
     large[i, j] = large[j, i] = 200.0
     with pytest.raises(ValueError, match=rf"not positive: the product of the rows {i} and {j} is"):
@@ -139,7 +159,7 @@ def test_lengths_are_checked_of_columns_as_they_are_computed():
         part = GramRows(X, kernel, 8 * 300 * 10)
     part.make_ready(np.array([0]))
     for held in (whole, part):
-        with pytest.raises(ValueError, match=f"the product of the rows {i} and {j} is 1.5, but"):
+        with pytest.raises(ValueError, match=f"of the rows {i} and {j} is 1.5, but .* -0.5"):
             held.make_ready(np.array([i]))
 
 
@@ -211,3 +231,10 @@ def test_kernels_go_by_name_and_their_parameters_are_checked():
         with pytest.raises(TypeError, match="kernel must be"):
             as_kernel(value)
     assert Rbf().bound(np.ones((3, 2))).gamma == 1.0
+    for kernel, rows in [
+        (Rbf(), np.array([[1e200], [0.0]])),
+        (Poly(), np.array([[1e-160], [0.0]])),
+        (Rbf(), sp.csr_matrix([[1e200], [0.0]])),
+    ]:
+        with pytest.raises(ValueError, match=r"but their variance is .* or give gamma a number"):
+            kernel.bound(rows)

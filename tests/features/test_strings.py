@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections import Counter
 from itertools import combinations, product
 
@@ -11,6 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+from maxmargin.features import GramRows
 from maxmargin.features.strings import (
     GappyFeatures,
     MismatchFeatures,
@@ -186,6 +189,31 @@ def test_tiny_decays_and_large_sums_are_told_apart():
 def test_many_strings_are_warned_of_and_the_features_named():
     with pytest.warns(UserWarning, match=r"501 strings.*GappyFeatures\(p=1, decay=0.5\)"):
         SubsequenceKernel(1)(["a"] * (MANY + 1))
+
+
+def test_a_large_matrix_is_warned_of_once_and_asks_for_its_diagonal_once(monkeypatch):
+    strings = [f"{k:03d}" for k in range(MANY + 1)]
+    kernel, asked = SubsequenceKernel(1), []
+    own = SubsequenceKernel._own
+
+    def counted(self, some):
+        asked.append(len(some))
+        return own(self, some)
+
+    monkeypatch.setattr(SubsequenceKernel, "_own", counted)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        held = GramRows(strings, kernel.bound(strings), 8 * 3 * len(strings))
+        for row in range(4):
+            held.make_ready(np.array([row]))
+    assert [str(one.message)[:17] for one in said] == ["SubsequenceKernel", "The Gram matrix o"]
+    assert asked == [MANY + 1, 1, 1, 1, 1]
+    assert np.allclose(held._values[held._place[3]], kernel.gram(strings[3:4], strings))
+    again = pickle.loads(pickle.dumps(kernel))
+    assert not hasattr(again, "_remembered") and again.get_params() == kernel.get_params()
+    assert clone(kernel).set_params(p=2).diagonal(["abab"]).tolist() == [1.0]
+    kernel.set_params(p=4)  # what is remembered goes by the parameters
+    assert not kernel.diagonal(strings).any()
 
 
 def test_both_stand_in_a_pipeline():

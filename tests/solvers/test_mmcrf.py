@@ -8,10 +8,20 @@ import numpy as np
 import pytest
 
 from maxmargin import GraphSVM, HierarchySVM
-from maxmargin.core.contract import add_parts, parts, parts_square, square_size, workspace
+from maxmargin.core.contract import (
+    add_parts,
+    gather,
+    parts,
+    parts_square,
+    potentials,
+    square_size,
+    workspace,
+)
 from maxmargin.features.kernels import Rbf
 from maxmargin.inference.hierarchy.shape import hierarchy_shape
 from maxmargin.solvers import MMCRF, BlockFrankWolfe, run
+from maxmargin.solvers.marginal import mmcrf
+from maxmargin.solvers.marginal.mmcrf import places
 from maxmargin.structures import STRUCTURES, edge_field_data
 from maxmargin.testing import check_solver, tiny_problem
 
@@ -31,6 +41,36 @@ def test_one_step_a_visit_is_plain_block_frank_wolfe(name):
     plain = solve(problem, BlockFrankWolfe(step="plain", cache=0, average=False))
     assert ours.dual == pytest.approx(plain.dual, rel=1e-9)
     assert np.allclose(ours.w, plain.w, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", FITTING)
+def test_steps_within_an_example_read_the_weights_once(name, monkeypatch):
+    """Later steps move the scores by the rows of the example; they are those of the weights."""
+    problem, seen = tiny_problem(name, compile=False), {"visits": 0, "steps": 0}
+    read, ask = mmcrf.read_scores, mmcrf.find
+
+    def reading(problem, i, w, *rest):
+        seen["w"], seen["visits"] = w, seen["visits"] + 1
+        read(problem, i, w, *rest)
+
+    def asking(search, view, i, desk, *rest):
+        seen["steps"] += 1
+        fresh, counts = workspace(view.data)[0], places(problem).counts
+        for array in fresh:
+            array.fill(np.nan)  # which remains where this example has no parts
+        potentials(view.data, i, seen["w"], 1.0, fresh)
+        flat = np.zeros((2, int(counts[i].sum())))
+        for theta, out in zip((desk.theta, fresh), flat, strict=True):
+            gather(view.data, i, theta, counts, 1.0, out, 0)
+        used = ~np.isnan(flat[1])
+        assert np.allclose(*flat[:, used], rtol=1e-9, atol=1e-9)
+        return ask(search, view, i, desk, *rest)
+
+    monkeypatch.setattr(mmcrf, "read_scores", reading)
+    monkeypatch.setattr(mmcrf, "find", asking)
+    solve(problem, MMCRF(inner=5), 3)
+    assert seen["visits"] == 3 * problem.n_examples < seen["steps"]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -72,6 +112,11 @@ def test_squares_of_edge_fields_are_sums_over_parts(paths):
         w = np.zeros(int(data.graphs.layout.n_weights))
         add_parts(data, i, mu, 1.0, w)
         assert parts_square(data, i, mu, np.zeros(0), theta) == pytest.approx(w @ w)
+        fresh = workspace(data)[0]
+        potentials(data, i, w, 1.0, fresh)
+        for left, right in zip(theta, fresh, strict=True):
+            allowed = np.isfinite(right)  # inconsistent sets are not
+            assert np.allclose(left[allowed], right[allowed])
 
 
 @pytest.mark.parametrize("cost", ["hamming", "edge", "path"])

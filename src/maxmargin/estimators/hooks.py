@@ -19,6 +19,7 @@ A subclass writes these hooks; everything public here is built on them.
 `_measure`             name -> function `Request` -> function w -> score; None: none is called so
 `_measure_names`       the names that `_measure` knows
 `_predictor`           `Request` -> the function w -> predictions
+`_take`                `Request` -> that of some examples, where others are learnt from
 `_stratification`      y -> one class per example, for stratified folds (default: plain folds)
 `_layout`              what the cells of w mean (classes, features): equal layouts can share w
 `_units`               what w's cells are multiplied with to hold for X as it came (default: 1)
@@ -134,6 +135,10 @@ class Hooks:
         free = self._prediction_cost(data)
         jobs = n_threads(self.n_jobs)
         return lambda w: self._decode(predict.best_outputs(data, w, free, n_jobs=jobs)[0], data)
+
+    def _take(self, request: Request, which: np.ndarray, train: np.ndarray) -> Request:
+        """Return the request of the examples `which`, for a model that learns from `train`."""
+        return request.take(which)
 
     def _stratification(self, y: Any) -> np.ndarray | None:
         """Return one class per example for `path` to stratify folds by; None for plain folds."""

@@ -29,11 +29,13 @@ from maxmargin.core.contract import (
     scaled_columns,
     score_few,
     score_rows,
+    share_of_rounding,
     squared_norms,
     times_gram,
 )
 from maxmargin.features.dense import Dense
 from maxmargin.features.kernels.checks import (
+    allowed,
     check_diagonal,
     check_finite_block,
     check_products,
@@ -83,6 +85,8 @@ class GramRows:
             )
         self.is_whole = n_slots == n
         given = kernel.whole(rows)
+        #: What share of a product rounding may make wrong, by the dtype of the products so far.
+        self.rounding = allowed(getattr(rows if given is not None else self, "dtype", np.float64))
         if given is None and not self.is_whole:
             warnings.warn(
                 f"The Gram matrix of {n} rows takes {8e-6 * n * n:.3g} MB; cache_size="
@@ -186,7 +190,7 @@ class GramRows:
         return block
 
     def _checked(self, block: Any, rows: np.ndarray) -> np.ndarray:
-        block = np.asarray(block, dtype=np.float64)
+        block = np.asarray(block)  # its dtype tells how much rounding there may be
         if block.shape != (len(rows), len(self)):
             raise ValueError(
                 f"kernel={self.kernel!r} must return {len(rows)} x {len(self)} numbers, got shape "
@@ -194,7 +198,8 @@ class GramRows:
             )
         check_finite_block(block, rows, f"kernel={self.kernel!r}")
         check_products(block, rows, self.diagonal, f"kernel={self.kernel!r}")
-        return block
+        self.rounding = max(self.rounding, allowed(block.dtype))
+        return np.asarray(block, dtype=np.float64)
 
     def identity(self) -> Any:
         """Return what tells this matrix from others, for hashes of data."""
@@ -244,6 +249,11 @@ def _make_ready(features, rows):
 @implements(most_ready, Gram)
 def _most_ready(features):
     return _sources[features.source].most
+
+
+@implements(share_of_rounding, Gram)
+def _share_of_rounding(features):
+    return _sources[features.source].rounding
 
 
 @implements(times_gram, Gram)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.features.strings.letters import check_strings
 from maxmargin.inputs.graph_edges import (
     merged_edges,
     merged_hyperedges,
@@ -60,6 +61,7 @@ def read_graphs(
     *,
     symmetric: int = 0,
     hyper_symmetric: bool = False,
+    strings: bool = False,
 ) -> tuple[ReadGraphs, GraphKinds]:
     """Return stacked graphs, and what is known of their kinds.
 
@@ -70,9 +72,14 @@ def read_graphs(
     symmetric : {-1, 0, 1}
         1: an edge given in both directions is one edge, its features added up; -1: the same, the
         features of the second subtracted; 0: two edges.
+    strings : bool
+        Whether nodes are strings, one each: then they are stacked as a column of objects.
     """
     graphs = as_graphs(X)
-    nodes, node_at = _stack("nodes", "node", [g.nodes for g in graphs], None, known)
+    if strings:
+        nodes, node_at = _stacked_strings(graphs)
+    else:
+        nodes, node_at = _stack("nodes", "node", [g.nodes for g in graphs], None, known)
     sizes = np.diff(node_at)
     if (sizes == 0).any():
         raise ValueError(f"X[{int(np.argmin(sizes))}] has no nodes; a graph has at least one.")
@@ -134,6 +141,39 @@ def _stack(
         return check_csr(stacked, _naming(part, at)), at
     dense = np.concatenate(matrices, dtype=kind, casting="unsafe")
     return check_dense(np.ascontiguousarray(dense), _naming(part, at)), at
+
+
+def _stacked_strings(graphs: list[Graph]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the strings of all nodes, and where those of each graph begin."""
+    own = [check_strings(graph.nodes, f"nodes of X[{i}]") for i, graph in enumerate(graphs)]
+    at = offsets_of([len(each) for each in own])
+    nodes = np.empty((int(at[-1]), 1), dtype=object)
+    nodes[:, 0] = [string for each in own for string in each]
+    return nodes, at
+
+
+def columns_of_nodes(X: Any, which: np.ndarray, train: np.ndarray) -> list[Graph]:
+    """Return some graphs whose nodes have products with all nodes, as products with some.
+
+    which : the graphs to return
+    train : the graphs whose nodes are the columns to keep
+
+    Examples
+    --------
+    >>> X = [(np.eye(3)[:1], []), (np.eye(3)[1:], [(0, 1)])]
+    >>> columns_of_nodes(X, np.array([1]), np.array([1]))[0].nodes.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    graphs = as_graphs(X)
+    at = offsets_of([np.shape(graph.nodes)[0] for graph in graphs])
+    columns = np.concatenate([np.arange(at[i], at[i + 1]) for i in train])
+    for i in which:
+        if np.ndim(graphs[i].nodes) != 2 or np.shape(graphs[i].nodes)[1] != at[-1]:
+            raise ValueError(
+                f"X[{i}]: nodes has the shape {np.shape(graphs[i].nodes)}, but the products of "
+                f"its nodes with those of all graphs are {at[-1]} columns."
+            )
+    return [replace(graphs[i], nodes=np.asarray(graphs[i].nodes)[:, columns]) for i in which]
 
 
 def _naming(part: str, at: np.ndarray) -> Callable[[int], str]:

@@ -24,6 +24,8 @@ class Graph:
     Parameters
     ----------
     nodes : array or CSR matrix of shape (n_nodes, n_features)
+        Under a kernel of strings, a list of strings; under kernel="precomputed", the products of
+        these nodes with all training nodes, graph after graph.
     edges : array of int of shape (n_edges, 2), default=()
         Pairs of different nodes. The order within a pair matters where weights are not symmetric.
         A pair that comes twice is one edge, and its features are added up.
@@ -147,6 +149,8 @@ def _vectors(rows: list[Any] | None, what: str) -> Any:
         return None
     if any(sp.issparse(row) for row in rows):
         return _sparse_rows(rows, what)
+    if all(isinstance(row, str) for row in rows):
+        return rows  # what a kernel of strings compares
     try:
         return np.array([np.atleast_1d(row) for row in rows], dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin.features.kernels import as_kernel
 from maxmargin.inputs.columns import Columns
 from maxmargin.inputs.kernels import FittedKernel, check_kernel, support
+from maxmargin.inputs.request import Request
 from maxmargin.inputs.rows import RowInputs
 from maxmargin.inputs.stored import Arrays, Fields
 
@@ -54,6 +55,11 @@ class KernelInputs(KernelSupport, RowInputs):
         # Then folds of cross-validation take columns as well as rows.
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+    def _take(self, request: Request, which: np.ndarray, train: np.ndarray) -> Request:
+        """Return the request of some examples; of products those with the rows of `train`."""
+        is_gram = self.kernel is not None and as_kernel(self.kernel).takes == "gram"
+        return request.take(which, train if is_gram else None)
 
     def _inputs(self, X: Any, reset: bool) -> Any:
         """Return X as weights see it: rows of features, or products with the training rows."""

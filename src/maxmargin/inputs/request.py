@@ -86,10 +86,19 @@ class Request:
         names = [field.name for field in fields(self)][3:]
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
-    def take(self, which: np.ndarray) -> Request:
-        """Return the request of some of the examples, or rows."""
+    def take(self, which: np.ndarray, columns: np.ndarray | None = None) -> Request:
+        """Return the request of some of the examples, or rows; of X perhaps some columns alone.
+
+        Examples
+        --------
+        >>> Request(np.arange(9).reshape(3, 3)).take(np.array([2]), np.array([0, 1])).X.tolist()
+        [[6, 7]]
+        """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Request(**{name: _some(value, which) for name, value in values.items()})
+        some = {name: _some(value, which) for name, value in values.items()}
+        if columns is not None:
+            some["X"] = _safe_indexing(np.asarray(some["X"]), columns, axis=1)
+        return Request(**some)
 
 
 def _some(value: Any, which: np.ndarray) -> Any:

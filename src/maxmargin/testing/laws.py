@@ -9,6 +9,7 @@ import numpy as np
 from maxmargin.core.contract import (
     add_parts,
     add_prices,
+    gather,
     has_laws,
     law_parts,
     law_room,
@@ -166,8 +167,19 @@ def _check_square(problem: Problem, listed: _Listed, change: np.ndarray) -> None
     added = np.zeros(problem.n_weights)
     add_parts(data, i, mu, 1.0, added)
     spare = np.zeros(square_size(data))
-    found = parts_square(data, i, mu, spare, workspace(data)[0])
+    theta, again = workspace(data)[0], workspace(data)[0]
+    found = parts_square(data, i, mu, spare, theta)
     right = problem.inner(added, added)
+    potentials(data, i, added, 1.0, again)
+    counts = np.ascontiguousarray(part_counts(data), dtype=np.int64)
+    left, fresh = np.zeros((2, int(counts[i].sum())))
+    gather(data, i, theta, counts, 1.0, left, 0)
+    gather(data, i, again, counts, 1.0, fresh, 0)
+    allowed = np.isfinite(fresh)
+    require(
+        bool(np.allclose(left[allowed], fresh[allowed], rtol=1e-9, atol=1e-9)),
+        f"parts_square of example {i} leaves other scores than potentials finds.",
+    )
     require(
         abs(found - right) <= 1e-9 * (1.0 + right) and not spare.any(),
         f"parts_square of example {i} is {found:.9g}, but the sum of features has {right:.9g}.",

@@ -83,10 +83,10 @@ def regularization_path(
     learner = _knowing_all_labels(estimator, fitted[0])
     columns = []
     for train, test in folds(estimator, request, cv):
-        fold = fit_along(learner, request.take(train), values, callbacks)
+        fold = fit_along(learner, estimator._take(request, train, train), values, callbacks)
         if _is_interrupted(fold):
             break
-        held_out = replace(request.take(test), sample_weight=None)
+        held_out = replace(estimator._take(request, test, train), sample_weight=None)
         columns.append([held_out_score(each, held_out, scoring) for each in fold])
     path.scores = np.array(columns).T if columns else None
     return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,7 +131,9 @@ def _table(courses: list[Course], best: Optimum) -> tuple[list[str], list[list[A
             last.pass_,
             last.oracle_calls,
             f"{(last.primal - best.dual) / abs(best.dual):.1e}",
-            f"{(best.primal - last.dual) / abs(best.primal):.1e}",
+            f"{(best.primal - last.dual) / abs(best.primal):.1e}"
+            if math.isfinite(last.dual)
+            else "",
         ]
         rows.append(row)
     return heads, rows

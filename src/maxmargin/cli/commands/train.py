@@ -41,8 +41,9 @@ def train(
     solver: Annotated[
         str | None,
         typer.Option(
-            help="As `maxmargin info` lists them; auto: the one that suits what is learnt. Else "
-            f"the estimator's own, auto ({', '.join(told('solver'))}).",
+            help="As `maxmargin info` lists them, with options as in Python if any: "
+            "'bcfw(cache=0)'; auto: the one that suits what is learnt. Else the estimator's own, "
+            f"auto ({', '.join(told('solver'))}).",
             rich_help_panel=LEARNING,
         ),
     ] = None,

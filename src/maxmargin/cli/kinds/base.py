@@ -66,14 +66,18 @@ class Kind(ABC):
     def new_estimator(self, params: Mapping[str, Any], own: Mapping[str, Any] = NOTHING) -> Any:
         """Return the estimator that a script would make, checked before a long file is read.
 
-        What is None is left to the estimator.
+        What is None is left to the estimator. A solver may be a name with options in brackets.
         """
         import_module("maxmargin.estimators")  # registers them
         from maxmargin.persistence import estimator_class
+        from maxmargin.training.race import named_solver
         from maxmargin.training.settings import check_settings
 
         cls: Any = estimator_class(self.estimator)
-        estimator = cls(**self.settings({k: v for k, v in params.items() if v is not None}, own))
+        given = {k: v for k, v in params.items() if v is not None}
+        if isinstance(given.get("solver"), str):
+            given["solver"] = named_solver(given["solver"])
+        estimator = cls(**self.settings(given, own))
         check_settings(estimator)
         self.check_estimator(estimator)
         return estimator

@@ -38,6 +38,7 @@ from maxmargin.core.contract.kernel import (
     make_ready,
     most_ready,
     norm_of,
+    share_of_rounding,
     times_gram,
 )
 from maxmargin.core.contract.laws import (
@@ -267,6 +268,7 @@ __all__ = [
     "score_lengths",
     "score_rows",
     "search_room",
+    "share_of_rounding",
     "shift",
     "spare_size",
     "spread",

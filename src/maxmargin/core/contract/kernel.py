@@ -67,6 +67,12 @@ def times_gram(features, B):
     """Return K B, for a matrix of coefficients B. (Python only.)"""
 
 
+@generic_with_default
+def share_of_rounding(features):
+    """Return what share of a product rounding may make wrong, as known so far. (Python only.)"""
+    return NEGATIVE
+
+
 class KernelNorm:
     """R = K times the norm that the data have otherwise, where w are coefficients of a kernel."""
 
@@ -104,7 +110,7 @@ def check_square(norm: KernelNorm, w: np.ndarray, square: float) -> None:
         block = slice(first, first + len(diagonal) * width)
         sides = (np.abs(u[block]).reshape(-1, width).T @ np.sqrt(diagonal) for u in (w, scaled))
         most += float(np.multiply(*sides).sum())
-    if square < -NEGATIVE * most:
+    if square < -share_of_rounding(norm.use.features) * most:
         raise ValueError(
             f"The kernel is not positive: the squared length of w, w.Kw, is {square:g}. Its Gram "
             "matrix has an eigenvalue below 0, so the objective has no minimum. Take a kernel "

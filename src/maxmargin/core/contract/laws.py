@@ -107,7 +107,9 @@ def spread(data, i, flat, at, counts, theta):
 def parts_square(data, i, mu, spare, theta):
     """Return |phi(x_i, mu)|^2 in the norm of the data; mu is 0 where example i has no parts.
 
-    ``spare`` has `square_size` cells that are 0 before and after; theta is overwritten.
+    Fills theta with what `potentials` would at the weights phi(x_i, mu): scores of the parts, by
+    which scores of example i change if w does. Cells that are forbidden may have any number.
+    ``spare`` has `square_size` cells that are 0 before and after.
     """
     add_parts(data, i, mu, 1.0, spare)
     potentials(data, i, spare, 1.0, theta)

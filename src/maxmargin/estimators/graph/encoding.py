@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin.costs import Cost, EdgeCost, PartCost, WeightedPartCost, WholeCost
 from maxmargin.estimators.chain.encoding import weighted_cost
 from maxmargin.estimators.graph.template import Template
+from maxmargin.features.kernels import as_kernel
 from maxmargin.inputs.checks import check_weights
 from maxmargin.inputs.constraints import find_breach, node_barrier
 from maxmargin.inputs.graph_edges import check_forests
@@ -97,7 +99,7 @@ class GraphReader:
         """Return graphs whose nodes have products with training nodes, if there is a kernel."""
         if self.kernel is None:
             return stack
-        return replace(stack, nodes=self.kernel.features(stack.nodes, lambda rows: rows))
+        return replace(stack, nodes=self.kernel.features(_compared_rows(stack), lambda rows: rows))
 
     def _tables(
         self,
@@ -124,7 +126,7 @@ class GraphReader:
         stack = without_empty(known_part(stack, known))
         reader = self
         if learns and options.kernel is not None:
-            kernel = FittedKernel.learn(options.kernel, stack.nodes, lambda rows: rows)
+            kernel = kernel_of_nodes(options.kernel, stack, known)
             stack = replace(stack, nodes=kernel.train(options.cache_size))
             reader = replace(self, kernel=kernel)
         else:
@@ -192,15 +194,41 @@ class GraphReader:
         )
 
 
+def _compared_rows(stack: StackedGraphs) -> Any:
+    """Return nodes as a kernel takes them: a matrix, or a list of strings."""
+    nodes = stack.nodes
+    return nodes[:, 0].tolist() if nodes.dtype == object else nodes
+
+
+def kernel_of_nodes(kernel: Any, stack: StackedGraphs, known: np.ndarray) -> FittedKernel:
+    """Return a kernel with the nodes to learn from.
+
+    known : of all nodes that were given, which of them `stack` has: products are with all of them
+    """
+    rows = _compared_rows(stack)
+    if as_kernel(kernel).takes != "gram":
+        return FittedKernel.learn(kernel, rows, lambda rows: rows)
+    if rows.shape[1] != len(known):
+        raise ValueError(
+            "kernel='precomputed': the nodes of all graphs, one below the other, must be the "
+            f"square matrix of their products; got shape {(len(known), rows.shape[1])}."
+        )
+    chosen = rows if sp.issparse(rows) else np.ascontiguousarray(rows[:, known])
+    learnt = FittedKernel.learn(kernel, chosen, lambda rows: rows)
+    return replace(learnt, support=np.flatnonzero(known), n_train=len(known))
+
+
 def _read(
     request: Request, options: GraphOptions, known: GraphKinds | None = None
 ) -> tuple[ReadGraphs, GraphKinds]:
     """Return the graphs of a request; refuse cycles where they are refused."""
+    takes = None if options.kernel is None else as_kernel(options.kernel).takes
     read, kinds = read_graphs(
         request.X,
         known,
         symmetric=SYMMETRY[options.pairs],
         hyper_symmetric=options.hyper_pairs == "potts",
+        strings=takes == "strings",
     )
     if options.forests:
         check_forests(read.stack)

@@ -19,6 +19,7 @@ from maxmargin.estimators.hooks import Hooks
 from maxmargin.features.kernels import as_kernel
 from maxmargin.inputs.checks import check_number, unknown
 from maxmargin.inputs.constraints import find_breach
+from maxmargin.inputs.graph_rows import columns_of_nodes
 from maxmargin.inputs.kernels import FittedKernel, check_kernel, support
 from maxmargin.inputs.labels import check_class_weight, check_classes
 from maxmargin.inputs.request import Request
@@ -162,11 +163,12 @@ class GraphHooks(Hooks):
         check_number("max_branches", self.max_branches, closed=True, integer=True)
         check_number("memory_limit", self.memory_limit, closed=True)
         check_kernel(self.kernel, self.cache_size)
-        if self.kernel is not None and as_kernel(self.kernel).takes not in ("rows", "anything"):
-            raise ValueError(
-                f"kernel={self.kernel!r} compares no rows of features, which nodes have; kernels "
-                "that fit: 'linear', 'rbf', 'poly', or a callable of two matrices."
-            )
+
+    def _take(self, request: Request, which: np.ndarray, train: np.ndarray) -> Request:
+        taken = request.take(which)
+        if self.kernel is None or as_kernel(self.kernel).takes != "gram":
+            return taken
+        return replace(taken, X=columns_of_nodes(request.X, which, train))
 
     def _kept(self, result: Any, problem: Any) -> Any:
         kernel = self._reader.kernel

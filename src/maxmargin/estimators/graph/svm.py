@@ -137,6 +137,8 @@ class GraphSVM(GraphPrediction):
         None learns weights of the features of nodes. "linear", "rbf", "poly", an object of
         `maxmargin.features.kernels` or a callable (X, Y) -> products compares nodes in their
         place: weights are coefficients of training nodes. Edges keep weights of their features.
+        "precomputed": the features of a node are its products with all training nodes, graph
+        after graph. "subsequence": the nodes of a graph are a list of strings.
     cache_size : float
         MB that columns of the Gram matrix of the training nodes may take.
 

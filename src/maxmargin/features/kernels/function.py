@@ -43,7 +43,9 @@ class CallableKernel:
         others = X if Y is None else Y
         shape = _n_rows(X), _n_rows(others)
         try:
-            products = np.asarray(self.function(X, others), dtype=np.float64)
+            products = np.asarray(self.function(X, others))
+            if products.dtype.kind != "f":  # else it tells how much rounding there may be
+                products = products.astype(np.float64)
         except (TypeError, ValueError, IndexError, AttributeError) as error:
             raise ValueError(f"{self._wanted(shape)}, but it failed: {error}") from error
         if products.shape != shape:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.features.kernels.checks import (
     MOST_FACTORED,
+    allowed,
     check_diagonal,
     check_finite_block,
     check_gram,
@@ -42,15 +43,15 @@ class Precomputed:
             )
         check_finite_block(rows, np.arange(len(rows)), what)
         diagonal = self.diagonal(rows)
-        check_diagonal(diagonal, f"{what}, its diagonal,")
+        check_diagonal(diagonal, f"{what}, its diagonal,", rows)
         for first in range(0, len(rows), 1024):
             part = slice(first, first + 1024)
             uneven = np.abs(rows[part] - rows[:, part].T)
             i, j = np.unravel_index(np.argmax(uneven), uneven.shape)
-            if uneven[i, j] > 1e-8 * max(float(np.abs(rows[part]).max()), 1e-300):
+            if uneven[i, j] > allowed(rows.dtype) * max(float(np.abs(rows[part]).max()), 1e-300):
                 check_gram(rows[np.ix_([first + i, j], [first + i, j])],
                            np.array([first + i, j]), what)  # fmt: skip
-            check_products(rows[part], np.arange(len(rows))[part], diagonal, what)
+            check_products(rows[part], np.arange(len(rows))[part], diagonal, what, rows)
         if len(rows) > MOST_FACTORED:
             sample = sample_of(len(rows))
             check_gram(rows[np.ix_(sample, sample)], sample, what)

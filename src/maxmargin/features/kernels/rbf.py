@@ -74,12 +74,32 @@ def check_gamma(owner: str, gamma: Any) -> None:
 
 
 def scaled_gamma(gamma: Any, rows: Any) -> float:
-    """Return gamma, or 1 / (n_features * variance) for "scale"; 1 if nothing varies."""
+    """Return gamma, or 1 / (n_features * variance) for "scale"; 1 if nothing varies.
+
+    Examples
+    --------
+    >>> scaled_gamma("scale", np.array([[0.0], [1e200]]))
+    Traceback (most recent call last):
+    ValueError: gamma='scale' is 1 / (n_features * variance) of the training rows, but their ...
+    """
     if not isinstance(gamma, str):
         return float(gamma)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _scale(rows)
+
+
+def _scale(rows: Any) -> float:
     if sp.issparse(rows):
         n = rows.shape[0] * rows.shape[1]
         variance = float(rows.power(2).sum() / n - (rows.sum() / n) ** 2)
     else:
         variance = float(np.var(rows, dtype=np.float64))
-    return 1.0 / (rows.shape[1] * variance) if variance > 0.0 else 1.0
+    if variance <= 0.0:
+        return 1.0
+    found = float(np.reciprocal(rows.shape[1] * variance))
+    if not 0.0 < found < np.inf:
+        raise ValueError(
+            "gamma='scale' is 1 / (n_features * variance) of the training rows, but their variance "
+            f"is {variance:g}. Bring the features to a scale near 1, or give gamma a number."
+        )
+    return found

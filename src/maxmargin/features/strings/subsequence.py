@@ -90,30 +90,39 @@ class SubsequenceKernel(TransformerMixin, BaseEstimator):
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """Return the Gram matrix of the strings X with the strings Y; by default Y = X."""
-        self._check_parameters()
         left = check_strings(X, "SubsequenceKernel")
         right = None if Y is None else check_strings(Y, "SubsequenceKernel")
-        n_most = max(len(left), 0 if right is None else len(right))
-        if n_most > MANY:
-            n_pairs = len(left) * (len(left) + 1) // 2 if right is None else len(left) * len(right)
+        self._warn_of_many(len(left), None if right is None else len(right))
+        return self.gram(left, right)
+
+    def _warn_of_many(self, n_left: int, n_right: int | None) -> None:
+        n = max(n_left, n_right or 0)
+        if n > MANY:
+            n_pairs = n * (n + 1) // 2 if n_right is None else n_left * n_right
             warnings.warn(
-                f"SubsequenceKernel: {n_most} strings, {n_pairs} pairs; the time goes with the "
+                f"SubsequenceKernel: {n} strings, {n_pairs} pairs; the time goes with the "
                 f"square of their number. GappyFeatures(p={self.p}, decay={self.decay}) has the "
                 "same words within a window as sparse rows, in time that goes with their number.",
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self._gram(left, right)
 
     def diagonal(self, X: Any) -> np.ndarray:
         """Return K(x, x) of every string."""
         self._check_parameters()
         strings = check_strings(X, "SubsequenceKernel")
-        own = self._own(strings)
+        own = self._own_of_all(strings)
         return (own > 0.0).astype(np.float64) if self.normalised else own
 
     # -- as a kernel of estimators, see `maxmargin.features.kernels` ------------------------------
 
-    gram = __call__
+    def gram(self, X: Any, Y: Any = None) -> np.ndarray:
+        """Return the products of the strings X with the strings Y, by default with themselves.
+
+        It warns of nothing: of a large matrix some rows are asked for at a time.
+        """
+        self._check_parameters()
+        left = check_strings(X, "SubsequenceKernel")
+        return self._gram(left, None if Y is None else check_strings(Y, "SubsequenceKernel"))
 
     def bound(self, rows: Any) -> SubsequenceKernel:
         """Return the kernel itself; its parameters are checked."""
@@ -121,8 +130,8 @@ class SubsequenceKernel(TransformerMixin, BaseEstimator):
         return self
 
     def whole(self, rows: Any) -> None:
-        """Return None: the Gram matrix is computed."""
-        return
+        """Return None: the Gram matrix is computed, of which many strings are warned here, once."""
+        self._warn_of_many(len(rows), None)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that make an equal kernel."""
@@ -160,7 +169,7 @@ class SubsequenceKernel(TransformerMixin, BaseEstimator):
         if not self.normalised:
             return raw
         own = np.diag(raw) if right is None else self._own(left)
-        other = own if right is None else self._own(right)
+        other = own if right is None else self._own_of_all(right)
         # Roots before the product: that of two large numbers might be too large.
         roots = [np.sqrt(np.where(k > 0.0, k, 1.0)) for k in (own, other)]
         return raw / np.outer(roots[0], roots[1])
@@ -168,6 +177,19 @@ class SubsequenceKernel(TransformerMixin, BaseEstimator):
     def _own(self, strings: list[str]) -> np.ndarray:
         """Return K(x, x), not normalised: one string at a time, with the others' lanes empty."""
         return np.array([self._products([string], None)[0, 0] for string in strings])
+
+    def _own_of_all(self, strings: list[str]) -> np.ndarray:
+        """Do as `_own`, and remember it: each block of rows of a large matrix needs it of all."""
+        known, own = getattr(self, "_remembered", (None, None))
+        wanted = (self.p, self.decay, strings)
+        if own is None or known != wanted:
+            own = self._own(strings)
+            self._remembered = (wanted, own)
+        return own
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without what is remembered."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_remembered"}
 
     def _products(self, left: list[str], right: list[str] | None) -> np.ndarray:
         """Return K of all pairs, not normalised. Lanes hold strings of similar lengths."""

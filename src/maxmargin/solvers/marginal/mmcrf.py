@@ -8,8 +8,9 @@ with which w = - sum_i s_i/(lam n) phi(x_i, b_i) and D = 1/n sum_i s_i l_i - lam
 makes some conditional gradient steps within one example: the oracle finds the output y of largest
 h + g, and (b_i, l_i) move towards those of y as far as is best. (Rousu et al. 2007, with the
 corrections of docs/decisions.md.) One step a visit is block-coordinate Frank-Wolfe with its
-textbook step; more of them share the products of w with the features. Marginals take as much memory
-as there are parts, however many outputs they are means of.
+textbook step; more of them share the products of w with the features, as a step changes the scores
+of its own example by products of the rows of that example alone. Marginals take as much memory as
+there are parts, however many outputs they are means of.
 """
 
 from __future__ import annotations
@@ -258,6 +259,18 @@ def read_scores(problem: Any, i: int, w: Any, where: Any, desk: Any, bench: Any)
 
 
 @jitable
+def move_scores(problem: Any, i: int, scale: float, where: Any, desk: Any, bench: Any) -> None:
+    """Add scale times the scores in bench.theta, which `parts_square` left, to those of i."""
+    n = where.flat_at[i + 1] - where.flat_at[i]
+    zero(bench.prices, n)
+    gather(problem.data, i, bench.theta, where.counts, 1.0, bench.prices, 0)
+    for c in range(n):
+        if bench.scores[c] > -math.inf:  # what is forbidden remains so
+            bench.scores[c] += scale * bench.prices[c]
+    spread(problem.data, i, bench.scores, 0, where.counts, desk.theta)
+
+
+@jitable
 def visit_marginals(
     problem: Any,
     order: Any,
@@ -285,8 +298,8 @@ def visit_marginals(
         i = order[visit]
         weight, at = problem.weight[i], where.flat_at[i]
         n, factor = where.flat_at[i + 1] - at, weight * inv_lam_n
+        read_scores(problem, i, w, where, desk, bench)
         for step in range(limits[i]):
-            read_scores(problem, i, w, where, desk, bench)
             top, _, h, _ = find(problem.search, problem, i, desk, desk.y, 0)
             value = linear[i]
             for c in range(n):
@@ -314,6 +327,8 @@ def visit_marginals(
                 marginals[at + c] += share * bench.change[c]
             # psi = h + (what the output costs), so that a mean of outputs costs the mean of these.
             linear[i] += share * (top - h - linear[i])
+            if step + 1 < limits[i]:
+                move_scores(problem, i, -factor * share, where, desk, bench)
         clear(problem, i, where, bench)
     return total
 

@@ -137,18 +137,28 @@ def _parts_square(data, i, mu, spare, theta):
     has_bias = layout.transitions > layout.bias
     total = 0.0
     for s in range(length):
+        for k in range(n_labels):
+            theta.unary[s, k] = 0.0
+    for s in range(length):
         for t in range(s + 1):
-            masses = 0.0
+            masses = mass_s = mass_t = 0.0
             for k in range(n_labels):
                 masses += mu.unary[s, k] * mu.unary[t, k]
-            if masses != 0.0:
-                product = row_product(data.features, first + s, first + t) + has_bias
-                total += (1.0 if s == t else 2.0) * masses * product
+                mass_s += abs(mu.unary[s, k])
+                mass_t += abs(mu.unary[t, k])
+            if mass_s == 0.0 and mass_t == 0.0:
+                continue
+            product = row_product(data.features, first + s, first + t) + has_bias
+            total += (1.0 if s == t else 2.0) * masses * product
+            for k in range(n_labels):
+                theta.unary[s, k] += product * mu.unary[t, k]
+                if s != t:
+                    theta.unary[t, k] += product * mu.unary[s, k]
     for row in range(n_labels + 2):
         is_used = layout.start > layout.transitions
         if row >= n_labels:
             is_used = layout.end > layout.start if row == n_labels else layout.n_rows > layout.end
-        if is_used:
-            for k in range(n_labels):
-                total += mu.edges[row, k] * mu.edges[row, k]
+        for k in range(n_labels):
+            theta.edges[row, k] = mu.edges[row, k] if is_used else 0.0
+            total += theta.edges[row, k] * theta.edges[row, k]
     return total

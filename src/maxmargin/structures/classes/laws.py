@@ -76,7 +76,8 @@ def _add_prices(data, cost, i, scale, theta):
 @implements(parts_square, MulticlassData)
 def _parts_square(data, i, mu, spare, theta):
     """Return |x|^2, plus 1 with a bias, times the squares of the masses."""
-    total = 0.0
+    total, square = 0.0, row_product(data.features, i, i) + data.has_bias
     for k in range(data.n_labels):
         total += mu.scores[0, k] * mu.scores[0, k]
-    return total * (row_product(data.features, i, i) + data.has_bias)
+        theta.scores[0, k] = square * mu.scores[0, k]
+    return total * square

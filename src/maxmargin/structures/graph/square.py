@@ -77,6 +77,11 @@ def _parts_square(data, i, mu, spare, theta):
             if layout.n_columns > 0:
                 square += row_product(graphs.nodes, first + v, first + v)
             total += square * masses
+            for k in range(layout.n_labels):
+                theta.unary[v * layout.n_labels + k] = square * mu.unary[v * layout.n_labels + k]
+    else:
+        for v in range((shapes.node_at[i + 1] - shapes.node_at[i]) * layout.n_labels):
+            theta.unary[v] = 0.0
     n_edges = graphs.edge_at[i + 1] - graphs.edge_at[i]
     n_factors = shapes.factor_at[i + 1] - shapes.factor_at[i]
     for f in range(n_factors):
@@ -96,4 +101,6 @@ def _parts_square(data, i, mu, spare, theta):
             if layout.n_hyper_columns > 0:
                 square += row_product(graphs.hyper, row, row)
         total += square * masses
+        for cell in range(begin, end):
+            theta.tables[cell] = square * mu.tables[cell]
     return total

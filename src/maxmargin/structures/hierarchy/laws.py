@@ -50,10 +50,15 @@ def _path_square(data, i, mu, spare, theta):
         if mu.scores[0, k] != 0.0:
             for place in range(data.node_at[k], data.node_at[k + 1]):
                 theta.nodes[0, data.nodes[place]] += mu.scores[0, k]
-    total = 0.0
+    total, square = 0.0, row_product(data.features, i, i) + data.has_bias
     for n in range(data.n_nodes):
         total += data.alpha[n] * theta.nodes[0, n] * theta.nodes[0, n]
-    return total * (row_product(data.features, i, i) + data.has_bias)
+    for k in range(data.n_labels):
+        theta.scores[0, k] = 0.0
+        for place in range(data.node_at[k], data.node_at[k + 1]):
+            n = data.nodes[place]
+            theta.scores[0, k] += square * data.alpha[n] * theta.nodes[0, n]
+    return total * square
 
 
 @implements(has_laws, TreeSets)
@@ -142,12 +147,14 @@ def _parts_square(data, i, mu, spare, theta):
 
     True nodes have `missed` times x in their columns.
     """
-    total = 0.0
+    total, square = 0.0, row_product(data.features, i, i) + data.has_bias
     for n in range(data.n_nodes):
         total += data.alpha[n] * mu.nodes[0, n] * mu.nodes[0, n]
+        theta.nodes[0, n] = square * data.alpha[n] * mu.nodes[0, n]
     if data.missed != 1.0:
         more = data.missed * data.missed - 1.0
         for place in range(data.node_at[i], data.node_at[i + 1]):
             n = data.nodes[place]
             total += more * data.alpha[n] * mu.nodes[0, n] * mu.nodes[0, n]
-    return total * (row_product(data.features, i, i) + data.has_bias)
+            theta.nodes[0, n] *= data.missed * data.missed
+    return total * square

@@ -93,12 +93,14 @@ def _add_prices(data, cost, i, scale, theta):
 @implements(parts_square, LabelData)
 def _parts_square(data, i, mu, spare, theta):
     """Return |x|^2, plus 1 with a bias, times the squares of the masses; edges have no features."""
-    total = edges = 0.0
+    total, edges, square = 0.0, 0.0, row_product(data.features, i, i) + data.has_bias
     for j in range(data.n_labels):
         total += mu.unary[0, j] * mu.unary[0, j]
+        theta.unary[0, j] = square * mu.unary[0, j]
     for e in range(mu.pair.shape[0]):
         edges += mu.pair[e] * mu.pair[e]
-    return total * (row_product(data.features, i, i) + data.has_bias) + edges
+        theta.pair[e] = mu.pair[e]
+    return total * square + edges
 
 
 # -- a forest ------------------------------------------------------------------------------------
