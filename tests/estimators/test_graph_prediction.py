@@ -226,6 +226,41 @@ def test_methods_of_inference_at_prediction(rings):
         model.predict(X, method="forest")
 
 
+def test_plain_predictions_say_what_the_search_left_open(bushes):
+    """Seven nodes, all joined, and no branch and bound: no message passing proves all of these."""
+    rng = np.random.default_rng(0)
+    edges = [(a, b) for a in range(7) for b in range(a)]
+    X = [Graph(rng.normal(size=(7, 3)), edges, rng.normal(size=(21, 2))) for _ in range(8)]
+    y = [LABELS[rng.integers(3, size=7)] for _ in X]
+    model = fitted(max_iter=2, max_branches=0).set_params(tol=1.0).fit(X, y)
+    with pytest.warns(UserWarning, match=r"of 8 graphs .* at most. .* max_branches") as told:
+        found = model.predict(X)
+    open_ = ~found.is_exact
+    assert len(told) == 1 and f"of {open_.sum()} of 8 graphs" in str(told[0].message)
+    assert f"{found.gaps.max():.3g} at most" in str(told[0].message)
+    np.testing.assert_array_equal(open_, found.gaps > 0.0)
+    assert open_.any() and found.methods == ["srmp"] * 8
+    other = model.predict(X, method="srmp")
+    for answers in (found, other):
+        for graph, own, gap, is_exact in zip(
+            X, answers, answers.gaps, answers.is_exact, strict=True
+        ):
+            rows, scores = best_by_list(model, graph)
+            score = scores[np.flatnonzero((LABELS[rows] == own).all(axis=1))[0]]
+            assert score + gap >= scores.max() - 1e-6
+            assert score == pytest.approx(scores.max()) or not is_exact
+    with pytest.warns(UserWarning, match=f"of {open_.sum()} of 8 graphs") as told:
+        model.score(X, y)
+    assert len(told) == 1
+    model.set_params(max_branches=10_000)  # more than there are labellings of a graph
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = model.predict(X)
+        easy = bushes[1].predict(bushes[0])
+    assert whole.is_exact.all() and not whole.gaps.any() and whole.methods == ["branch"] * 8
+    assert easy.is_exact.all() and not easy.gaps.any() and set(easy.methods) == {"forest"}
+
+
 @pytest.mark.parametrize(
     ("call", "options", "message"),
     [

@@ -21,6 +21,7 @@ class Found(NamedTuple):
     method: str
     is_exact: bool
     is_converged: bool = True
+    gap: float = np.nan
 
 
 class Answers(list[Any]):
@@ -32,6 +33,9 @@ class Answers(list[Any]):
         How the entry of each graph was got.
     is_exact : bool array
         Whether it is proved to be what was asked for.
+    gaps : float array
+        Of labellings: how much higher the best one can score, at most; 0 where `is_exact`. NaN
+        where the entries are no labellings.
 
     Examples
     --------
@@ -45,6 +49,7 @@ class Answers(list[Any]):
         super().__init__([own.value for own in each])
         self.methods = [own.method for own in each]
         self.is_exact = np.array([own.is_exact for own in each], dtype=bool)
+        self.gaps = np.array([own.gap for own in each], dtype=float)
 
 
 def check_marginals_exist(found: GraphMarginals) -> Found:
@@ -72,7 +77,8 @@ def check_labels_exist(answer: GraphAnswer, classes: np.ndarray) -> Found:
             "there is none. method='auto' and method='ilp' search on; a rounding may need "
             "polish_by=, and all of them a larger time_limit=."
         )
-    return Found(classes[answer.labels], answer.method, answer.is_exact)
+    gap = 0.0 if answer.is_exact else answer.bound - answer.score
+    return Found(classes[answer.labels], answer.method, answer.is_exact, gap=gap)
 
 
 def check_any_labels(answers: KBest) -> None:
@@ -108,6 +114,19 @@ def warn_of_no_proof(found: list[Found], what: str, unknown: str) -> None:
             f"were found; it is not proved that {unknown}. `is_exact` of the answer says of which "
             "graphs it is; a larger time_limit= (seconds per graph) may prove more.",
             stacklevel=3,
+        )
+
+
+def warn_of_open_searches(gaps: np.ndarray, max_branches: int) -> None:
+    """Warn of graphs whose search ended, at its limits, before its labelling was proved best."""
+    open_ = np.flatnonzero(gaps).tolist()
+    if open_:
+        warnings.warn(
+            f"the labellings of {len(open_)} of {len(gaps)} graphs ({_named(open_)}) are the best "
+            f"that were found; others may score higher, by {gaps.max():.3g} at most. A larger "
+            f"max_branches of the estimator (now {max_branches}), or method='auto' here, searches "
+            "on; `is_exact` and `gaps` of what `predict` returns say of which graphs it is.",
+            stacklevel=4,
         )
 
 

@@ -19,6 +19,7 @@ from maxmargin.estimators.graph.answers import (
     warn_of_approximations,
     warn_of_no_convergence,
     warn_of_no_proof,
+    warn_of_open_searches,
 )
 from maxmargin.estimators.graph.choices import (
     TIME_LIMIT,
@@ -37,6 +38,7 @@ from maxmargin.inference.graph.marginals import METHODS as MARGINAL_METHODS
 from maxmargin.inference.graph.public import graph_marginals, graph_max_marginals, k_best_graph
 from maxmargin.inputs.graph_constraints import read_rules
 from maxmargin.rounding import Rounding
+from maxmargin.structures.graph.messages import left_open, way_of_search
 from maxmargin.training.settings import n_threads
 
 __all__ = ["GraphPrediction"]
@@ -68,7 +70,7 @@ class GraphPrediction(GraphHooks, BaseSVM):
         seed: int = 0,
         time_limit: float | None = TIME_LIMIT,
         **beside: Any,
-    ) -> list[np.ndarray]:
+    ) -> Answers:
         """Return the best labelling of every graph.
 
         Parameters
@@ -97,16 +99,20 @@ class GraphPrediction(GraphHooks, BaseSVM):
 
         Returns
         -------
-        list of arrays of labels, one per graph
-            With a method, a rounding or constraints it is an `Answers`: its attributes `methods`
-            and `is_exact` say of each graph how its labelling was got, and whether it is proved to
-            be the best. A warning names the graphs where a proof was sought (methods "auto",
-            "branch" and "ilp") and not found.
+        Answers : a list of arrays of labels, one per graph
+            Its attributes `methods`, `is_exact` and `gaps` say of each graph how its labelling was
+            got, whether it is proved to be the best, and how much higher the best can score. A
+            warning names the graphs where a proof was sought (as in training, or by the methods
+            "auto", "branch" and "ilp") and not found.
         """
         extra = {"relaxation": relaxation, "polish_by": polish_by, "n_draws": n_draws, "seed": seed}
         solve = solver_of(method, rounding, constraints, extra, time_limit)
         if solve is None:
-            return list(super().predict(X, **beside))
+            data = self._encode_inputs(self._question(X, **beside))
+            cells, gaps = self._searched(data)
+            labels, way = self._decode(cells, data), way_of_search(data)
+            each = zip(labels, gaps, strict=True)
+            return Answers(Found(own, way, gap == 0.0, gap=gap) for own, gap in each)
         check_is_fitted(self, "result_")
         found = self._solved(solve, self.classes_, X, beside, constraints)
         if aims_at_proof(method, rounding):
@@ -141,10 +147,10 @@ class GraphPrediction(GraphHooks, BaseSVM):
         extra = {"relaxation": relaxation, "polish_by": polish_by, "n_draws": n_draws, "seed": seed}
         solve = solver_of(method, rounding, constraints, extra, time_limit)
         request = self._request(X, y, sample_weight, **beside)
+        data = self._encode_inputs(request)
+        judge = cost_judge(self._options(), self._reader.labels, request, data.graphs)
         if solve is None:
-            return self._score(request)
-        graphs = self._encode_inputs(request).graphs
-        judge = cost_judge(self._options(), self._reader.labels, request, graphs)
+            return judge(self._searched(data)[0])
         codes = np.arange(len(self.classes_))
         found = self._solved(solve, codes, X, beside, constraints)
         if aims_at_proof(method, rounding):
@@ -269,6 +275,14 @@ class GraphPrediction(GraphHooks, BaseSVM):
         if method == "auto":
             warn_of_approximations(found, "the max-marginals", "s of message passing")
         return Answers(found)
+
+    def _searched(self, data: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Search all graphs as in training; return cells, and how much better others can be."""
+        cells = self._best_cells(data)
+        self._check_possible(cells, data)
+        gaps = left_open(data)
+        warn_of_open_searches(gaps, self.max_branches)
+        return cells, gaps
 
     def _solved(
         self,

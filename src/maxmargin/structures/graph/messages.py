@@ -96,9 +96,24 @@ def message_memory(graphs: Graphs, most_bytes: int) -> GraphMemory:
     sizes = np.diff(graphs.shapes.slot_from) * graphs.layout.n_labels
     fits = np.cumsum(8 * sizes) <= most_bytes
     at = np.concatenate([[0], np.cumsum(np.where(fits, sizes, 0))])
+    messages, left = np.zeros(int(at[-1])), np.zeros(len(sizes))
     return GraphMemory(
-        np.zeros(int(at[-1])), np.zeros(1), np.zeros(1), np.zeros(1), frozen(at, np.int64)
+        messages, np.zeros(1), np.zeros(1), np.zeros(1), frozen(at, np.int64), left
     )
+
+
+def left_open(data: Any) -> np.ndarray:
+    """Return per graph how much better the best labelling can be than the last that was found."""
+    if isinstance(data, GeneralGraphs):
+        return np.array(data.memory.left)
+    return np.zeros(len(data.graphs.shapes.n_cells))
+
+
+def way_of_search(data: Any) -> str:
+    """Return the method of `inference.solve_graph` that searches as the oracle does."""
+    if not isinstance(data, GeneralGraphs):
+        return "forest"
+    return "branch" if data.effort.most_branches else "srmp"
 
 
 class CyclicRoom(NamedTuple):

@@ -168,9 +168,11 @@ def _search(data, cost, i, theta, room, score_scale, cost_scale, is_warm, output
     if not is_warm:
         effort = Effort(0.0, data.effort.n_iterations, data.effort.most_branches)
     labels = outputs[at : at + _n_nodes(data, i)]
-    return search_graph(
+    left, _ = search_graph(
         data, cost, i, theta, room, score_scale, cost_scale, messages, effort, labels
-    )[0]
+    )
+    memory.left[i] = left
+    return left
 
 
 @jitable
