@@ -36,6 +36,7 @@ def test_a_time_limit_that_strikes_leaves_a_bound(search):
         tabulate(Hamming(), labels_data(X, Y), range(5)), len(X), np.ones(len(X)),
     ).problem(SlackRescaling(), 1.0 / len(X), compile=False)  # fmt: skip
     assert result.primal >= exact.primal(result.w) - 1e-9
+    assert 0 < result.n_open <= len(X) and f"{result.n_open} examples open" in repr(result)
     assert result.search_gap > 0.0 and result.status != "converged"
 
 

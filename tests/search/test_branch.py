@@ -110,6 +110,9 @@ def test_too_few_branches_leave_a_bound():
         losses, bounds = problem.losses(w)
         assert (losses <= best + 1e-9).all() and (bounds >= best - 1e-9).all()
         excess.append(float((bounds - losses).sum()))
+        n_open = problem.mean_loss(losses, bounds).n_open
+        assert n_open == (bounds - losses > 1e-7).sum() >= (best - losses > 1e-7).sum()
+    assert n_open == 0
     assert excess[0] > excess[1] > excess[2] == pytest.approx(0.0, abs=1e-9)
 
 
@@ -124,7 +127,7 @@ def test_matchings_of_eight_reach_the_tolerance_under_slack_rescaling(solver):
         model.fit(X, Y)
     result = model.result_
     assert result.status == "converged" and result.relative_gap <= 0.01
-    assert result.search_gap <= 1e-9 * result.primal
+    assert result.search_gap <= 1e-9 * result.primal and result.n_open == 0
 
 
 def test_a_trace_has_the_queries_of_branches():
@@ -262,8 +265,9 @@ def test_warnings_name_the_share_of_the_bound(solver):
     )
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, Y)
-    assert model.result_.search_gap > 0.0
-    assert "is the bound of the search" in str(caught[0].message)
+    assert model.result_.search_gap > 0.0 and 0 < model.result_.n_open <= 8
+    said = f"is the bound of the search, which left {model.result_.n_open} examples open"
+    assert said in str(caught[0].message)
 
 
 def test_the_end_at_a_bound_says_what_would_be_exact():

@@ -46,6 +46,9 @@ from maxmargin.core.precision import Precision, measure
 from maxmargin.core.strides import STRIDE, visits_per_call
 from maxmargin.core.workers import Workers, cut, small_chunk
 
+#: A bound that is above a loss by this share of both, or of the mean of all losses, is the loss.
+ROUNDING = 1e-9
+
 
 def lam_from_C(C: float, n_samples: int) -> float:
     """Return lam = 1 / (C n_samples).
@@ -83,11 +86,13 @@ class Primal(NamedTuple):
 
     ``value`` is P(w), or an upper bound of it if the search of the most violating output is not
     exact. With the losses of the outputs that were found in place of their bounds, it would be
-    smaller by ``excess``. Training cannot make a gap smaller than that.
+    smaller by ``excess``. Training cannot make a gap smaller than that. ``n_open`` examples have a
+    bound above the loss that was found; the losses of all others are exact.
     """
 
     value: float
     excess: float
+    n_open: int = 0
 
 
 @jitable
@@ -420,8 +425,10 @@ class Problem:
     def mean_loss(self, losses: np.ndarray, bounds: np.ndarray) -> Primal:
         """Return the weighted mean of the losses, given the losses found and their upper bounds."""
         share = self.view.weight / self.n_examples
-        value = float(share @ bounds)
-        return Primal(value, float(share @ (bounds - losses)))
+        value, left = float(share @ bounds), bounds - losses
+        weight = self.view.weight
+        is_open = weight * left > ROUNDING * np.maximum(weight * bounds, value)
+        return Primal(value, float(share @ left), int(np.count_nonzero(is_open)))
 
     def assess(self, w: np.ndarray) -> Primal:
         """Return P(w)."""
@@ -429,7 +436,7 @@ class Problem:
 
     def regularized(self, risk: Primal, w: np.ndarray) -> Primal:
         """Return P(w), given R(w)."""
-        return Primal(risk.value + 0.5 * self.lam * self.square(w), risk.excess)
+        return risk._replace(value=risk.value + 0.5 * self.lam * self.square(w))
 
     def primal(self, w: np.ndarray) -> float:
         """Return P(w), or an upper bound of it if the search is not exact."""

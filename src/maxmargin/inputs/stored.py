@@ -61,7 +61,8 @@ def read_result(values: Any, w: np.ndarray) -> Result:
     if values.get("status") not in STATUSES:
         known = ", ".join(map(repr, STATUSES))
         raise ValueError(f"result['status'] must be one of {known}, got {values.get('status')!r}")
-    for name in ("n_iter", "n_oracle_calls", "seconds", "gap", "rounding", "search_gap"):
+    counts = "n_iter", "n_oracle_calls", "n_open"
+    for name in (*counts, "seconds", "gap", "rounding", "search_gap"):
         if name in values and values[name] < 0:
             raise ValueError(f"result[{name!r}] must be >= 0, got {values[name]!r}")
     values["history"] = read_history(values.get("history"), "result['history']")

@@ -26,10 +26,22 @@ class Progress:
     gap_estimate: float = math.nan
     primal: float = math.nan
     w: np.ndarray | None = None
-    #: The part of the primal that is only a bound of the search, see `Primal`.
+    #: The part of the primal that is only a bound of the search, and of how many examples it is;
+    #: see `Primal`.
     excess: float = 0.0
+    n_open: int = 0
     #: Whether the solver has reached its aim, whatever the gap is (a perceptron without mistakes).
     is_finished: bool = False
+
+    @classmethod
+    def at(cls, w: np.ndarray, known: Primal, **more: Any) -> Progress:
+        """Return what a pass found out that knows the primal of its weights."""
+        return cls(w=w, primal=known.value, excess=known.excess, n_open=known.n_open, **more)
+
+    @property
+    def known(self) -> Primal:
+        """The primal, and how much of it is a bound."""
+        return Primal(self.primal, self.excess, self.n_open)
 
 
 class State(ABC):

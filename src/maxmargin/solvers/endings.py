@@ -54,5 +54,5 @@ def _bound_share(result: Result) -> str:
         return ""
     return (
         f"; {share:.3g} of the gap ({share / result.relative_gap:.0%} of it) is the bound of the "
-        "search, which further passes may not take off"
+        f"search, which left {result.n_open} examples open; further passes may not take it off"
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.core.contract import has, tell_gap, tell_haste
 from maxmargin.core.news import CompileWatch
-from maxmargin.core.problem import Problem
+from maxmargin.core.problem import Primal, Problem
 from maxmargin.solvers.contract import Progress, Solver, State, check_finite
 from maxmargin.solvers.events import Callback, Iteration, Snapshot
 from maxmargin.solvers.restore.snapshot import restore
@@ -175,7 +175,7 @@ class Loop:
         if math.isfinite(progress.dual):
             self._bound(progress.dual)
         if progress.w is not None and math.isfinite(progress.primal):
-            self._offer(progress.w, progress.primal, progress.excess)
+            self._offer(progress.w, progress.known)
             tally.compare(progress.primal - progress.excess, progress.excess, self.tol)
             return progress.primal
         if not self.solver.minimizes or not self._is_worth_checking(progress):
@@ -196,10 +196,10 @@ class Loop:
         lowest = found = math.inf
         missing = 0.0
         for w, dual in self.solver.iterates(self.problem, self.state):
-            primal, excess = self.solver.assess(self.problem, w)
-            lowest, found = min(lowest, primal), min(found, primal - excess)
-            missing = max(missing, excess)
-            self._offer(w, primal, excess)
+            known = self.solver.assess(self.problem, w)
+            lowest, found = min(lowest, known.value), min(found, known.value - known.excess)
+            missing = max(missing, known.excess)
+            self._offer(w, known)
             if math.isfinite(dual):
                 self._bound(dual)
         self.tally.compare(found, missing, self.tol)
@@ -210,8 +210,8 @@ class Loop:
         self.tally.next_check = self.n_passes + max(1, self.n_passes // share)
         return lowest
 
-    def _offer(self, w: np.ndarray, primal: float, excess: float) -> None:
-        self.tally.offer(w, primal, excess, self._rounding(w, primal))
+    def _offer(self, w: np.ndarray, known: Primal) -> None:
+        self.tally.offer(w, known, self._rounding(w, known.value))
 
     def _rounding(self, w: np.ndarray, primal: float) -> float:
         return self.problem.precision.of_primal(self.solver.length(self.problem, w), primal)
@@ -239,7 +239,7 @@ class Loop:
                 tally.w = self.w_validated
                 tally.primal = math.nan
                 if self.solver.minimizes:
-                    tally.primal, tally.excess = self.solver.assess(self.problem, tally.w)
+                    tally.keep(self.solver.assess(self.problem, tally.w))
                     tally.primal_rounding = self._rounding(tally.w, tally.primal)
                 is_above = relative(tally.gap, tally.primal) > self.tol
                 if status in ("converged", "rounding") and is_above:
@@ -271,6 +271,7 @@ class Loop:
             history=tally.history,
             solver=self.solver.name,
             search_gap=tally.excess,
+            n_open=tally.n_open,
             rounding=tally.rounding if math.isfinite(tally.gap) else 0.0,
             objective=self.solver.objective(self.problem),
             is_convex=self.problem.is_convex,

@@ -46,6 +46,9 @@ class Result:
         How much of P(w) is only a bound of the search, which more training cannot reduce; 0 where
         the search is exact. The losses that were found lie this far below ``primal``, and may lie
         below ``dual``.
+    n_open : int
+        For how many examples the search only bounds the loss at w; those of all others are proved,
+        up to rounding. 0 where the search is exact.
     status : str
         "converged", "max_iter", "time_budget", "interrupted", "patience"; "oracle_bound": at
         two certificates in a row the losses that the search found were within the tolerance of
@@ -80,6 +83,7 @@ class Result:
     history: list[Record] = field(repr=False)
     solver: str = ""
     search_gap: float = 0.0
+    n_open: int = 0
     objective: str = "integral"
     is_convex: bool = True
     validation_measure: str = ""
@@ -87,6 +91,7 @@ class Result:
 
     def __repr__(self) -> str:
         known = f"relative gap {self.relative_gap:.3g}" if self.is_certified else "no certificate"
+        known += f", {self.n_open} examples open" if self.n_open else ""
         return (
             f"Result({self.status} after {self.n_iter} passes of {self.solver}, {known}, primal "
             f"{self.primal:.6g}, {len(self.w)} weights, {self.seconds:.2f} s)"

@@ -154,7 +154,7 @@ class SharedNorm(Solver):
         """Return P(w), the norm being that of the best weights for w."""
         risk = problem.risk(w)
         square = shared_square(self._paths(), self._squares(problem, w))
-        return Primal(risk.value + 0.5 * problem.lam * square, risk.excess)
+        return risk._replace(value=risk.value + 0.5 * problem.lam * square)
 
     def advance(self, problem: Problem, state: Any, rng: np.random.Generator) -> Progress:
         """Change alpha, unless this is the first pass; then make passes at it."""
@@ -164,19 +164,18 @@ class SharedNorm(Solver):
         if self._has_moved(state):
             self._reweigh(problem, state)
         state.is_peak = False  # until its dual is known
-        primal, w, excess = np.nan, None, 0.0
+        known = Progress()
         for _ in range(self.most):
             progress = super().advance(problem, state, rng)  # type: ignore[safe-super]
             if progress.w is not None:
-                primal, w, excess = progress.primal, progress.w, progress.excess
+                known = progress
             dual, rest = self._joint(problem, state)
             if progress.gap_estimate <= SHARE * (progress.gap_estimate + rest):
                 break
         estimate = progress.gap_estimate + rest
         self._note_peak(problem, state, dual)
-        return replace(
-            progress, dual=dual, gap_estimate=estimate, primal=primal, w=w, excess=excess
-        )
+        is_finished = progress.is_finished
+        return replace(known, dual=dual, gap_estimate=estimate, is_finished=is_finished)
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return the mean of recent iterates and the last one."""

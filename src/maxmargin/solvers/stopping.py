@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from maxmargin.core.problem import Primal
 from maxmargin.solvers.result import Record, relative
 
 #: Rounding matters once it is above 1 / CLOSE of the gap that is asked for.
@@ -20,8 +21,8 @@ MOST_STALLED_AT_0 = 250
 
 #: What a snapshot keeps of a tally, besides weights and history.
 NUMBERS = (
-    "primal", "dual", "excess", "primal_rounding", "dual_rounding", "n_at_bound", "validation",
-    "since_validation", "next_check", "ratio",
+    "primal", "dual", "excess", "n_open", "primal_rounding", "dual_rounding", "n_at_bound",
+    "validation", "since_validation", "next_check", "ratio",
 )  # fmt: skip
 
 
@@ -37,6 +38,8 @@ class Tally:
     dual_rounding: float = 0.0
     #: The part of the primal that is only a bound of the search.
     excess: float = 0.0
+    #: How many examples have a part in it.
+    n_open: int = 0
     #: Certificates in a row at which only the bound of the search was left of the gap.
     n_at_bound: int = 0
     validation: float = -math.inf
@@ -46,10 +49,15 @@ class Tally:
     ratio: float = 1.0
     history: list[Record] = field(default_factory=list)
 
-    def offer(self, w: np.ndarray, primal: float, excess: float, rounding: float) -> None:
+    def keep(self, known: Primal) -> None:
+        """Keep a primal, and what of it is only a bound."""
+        self.primal, self.excess, self.n_open = known
+
+    def offer(self, w: np.ndarray, known: Primal, rounding: float) -> None:
         """Keep weights if their primal, with its rounding added, is the lowest so far."""
-        if primal + rounding < self.primal + self.primal_rounding:
-            self.primal, self.excess, self.primal_rounding = primal, excess, rounding
+        if known.value + rounding < self.primal + self.primal_rounding:
+            self.keep(known)
+            self.primal_rounding = rounding
             self.w = w.copy()
 
     def bound(self, dual: float, rounding: float) -> None:

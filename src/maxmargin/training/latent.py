@@ -155,9 +155,9 @@ def cccp(
         if n_changed:
             problem = examples.problem(parts)
         # Bounds of the new problem may be above those of the old one, at the same w.
-        bound, excess = problem.assess(w)
-        value = min(value, bound)
-        search_gap = max(value - (bound - excess), 0.0)
+        known = problem.assess(w)
+        value = min(value, known.value)
+        search_gap = max(value - (known.value - known.excess), 0.0)
         decrease = before - value
         calls = result.n_oracle_calls
         record = LatentRecord(

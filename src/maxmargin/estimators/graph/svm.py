@@ -100,7 +100,8 @@ class GraphSVM(GraphPrediction):
 
     Graphs without cycles are solved exactly. For others the most violating labelling is searched by
     message passing, which also bounds what it may have missed, and then by branch and bound. The
-    gap of `result_` counts what is left open; ``result_.search_gap`` says how much that is.
+    gap of `result_` counts what is left open; ``result_.search_gap`` says how much that is, and
+    ``result_.n_open`` in how many graphs.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class NSlack(Solver):
         self._solve_master(problem, state, goal, n_sweeps, rng)
         state.n_passes += 1
         dual = dual_value(problem, state.blocks, state.w)
-        return Progress(dual=dual, primal=primal.value, excess=primal.excess, w=w)
+        return Progress.at(w, primal, dual=dual)
 
     def _add_violated(
         self, problem: Problem, state: BlockState, w: np.ndarray, dual: float | None = None

@@ -176,7 +176,7 @@ class OneSlack(Solver):
         state.add(plane, problem.regularizer)
         self._solve_master(problem, state)
         self._turn_inwards(state)
-        return Progress(dual=state.lower, primal=primal.value, excess=primal.excess, w=w)
+        return Progress.at(w, primal, dual=state.lower)
 
     def _compare(self, state: OneSlackState, w: np.ndarray, value: float) -> None:
         """Keep w if its value is the lowest so far; double ``share`` then, and halve it if not."""

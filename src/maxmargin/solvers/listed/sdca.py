@@ -295,8 +295,7 @@ class SDCA(Solver):
         dual, estimate = dual_value(problem, state), whole / n
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
-            primal, excess = self.assess(problem, w)
-            return Progress(dual, estimate, primal=primal, w=w, excess=excess)
+            return Progress.at(w, self.assess(problem, w), dual=dual, gap_estimate=estimate)
         return Progress(dual, estimate)
 
     def _pass(

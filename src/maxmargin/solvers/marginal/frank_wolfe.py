@@ -74,8 +74,7 @@ class FrankWolfe(Solver):
         state = cast(FrankWolfeState, state)
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
-            primal, excess = self.assess(problem, w)
-            return Progress(state.dual(problem), primal=primal, excess=excess, w=w)
+            return Progress.at(w, self.assess(problem, w), dual=state.dual(problem))
         w, lam = state.w, problem.lam
         risk, plane = risk_plane(problem, w)
         here = problem.regularized(risk, w)
@@ -86,7 +85,7 @@ class FrankWolfe(Solver):
         state.w = w + step * change
         state.bounds[:2] += step * (np.array([plane.offset, plane.rounding]) - state.bounds[:2])
         state.bounds[2] += 1.0
-        return Progress(state.dual(problem), primal=here.value, excess=here.excess, w=w)
+        return Progress.at(w, here, dual=state.dual(problem))
 
     def iterates(self, problem: Problem, state: State) -> list[tuple[np.ndarray, float]]:
         """Return w."""

@@ -146,8 +146,8 @@ class MMCRF(Solver):
         progress = Progress(dual_value(problem, state.linear, state.w), estimate)
         if len(state.offer):
             w, state.offer = state.offer, np.zeros(0)
-            progress.primal, progress.excess = self.assess(problem, w)
-            progress.w = w
+            dual = progress.dual
+            return Progress.at(w, self.assess(problem, w), dual=dual, gap_estimate=estimate)
         return progress
 
     def _limits(self, gap: np.ndarray) -> np.ndarray:

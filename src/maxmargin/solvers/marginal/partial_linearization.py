@@ -70,8 +70,8 @@ def offered(solver: Solver, problem: Problem, state: Any, progress: Progress) ->
     """Return what a pass found out, with the weights that the run was started with, once."""
     if len(state.offer):
         w, state.offer = state.offer, np.zeros(0)
-        progress.primal, progress.excess = solver.assess(problem, w)
-        progress.w = w
+        known, dual, estimate = solver.assess(problem, w), progress.dual, progress.gap_estimate
+        return Progress.at(w, known, dual=dual, gap_estimate=estimate)
     return progress
 
 

@@ -147,6 +147,7 @@ def _tally(fields: Fields, n_passes: int) -> dict[str, Any]:
         "primal": fields.number("primal"),
         "dual": fields.number("dual"),
         "excess": fields.number("excess", 0.0),
+        "n_open": fields.count("n_open"),
         "primal_rounding": fields.number("primal_rounding", 0.0),
         "dual_rounding": fields.number("dual_rounding", 0.0),
         "n_at_bound": fields.count("n_at_bound"),
@@ -203,7 +204,7 @@ def _audit_primal(problem: Problem, solver: Solver, found: Restored) -> float:
         if told < math.inf:
             raise ValueError("it has a primal, but no weights that it is of")
         return 0.0
-    value, missing = solver.assess(problem, found.best_w)
+    value, missing, _ = solver.assess(problem, found.best_w)
     length = solver.length(problem, found.best_w)
     room = ROUNDING * (abs(value) + problem.lam * length * length)
     # The bound of an inexact search depends on what it remembers, and it may remember less now than

@@ -110,8 +110,8 @@ class GraphMemory(NamedTuple):
 
     Those of graph i begin at at[i]; there are none if at[i] = at[i + 1]. ``gap`` is the relative
     gap of the run and ``loss`` what it is relative to, 0 if they are not known yet. ``haste`` is 1
-    while outputs alone are asked for, see `tell_haste`; it is 0 between passes. ``left`` is how much
-    better the best labelling can be than what the last search of scores in each graph found.
+    while outputs alone are asked for, see `tell_haste`; it is 0 between passes. ``left`` is how
+    much better the best labelling can be than what the last search in each graph found.
     """
 
     messages: Any  # float64, writeable

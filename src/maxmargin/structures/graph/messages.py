@@ -97,9 +97,7 @@ def message_memory(graphs: Graphs, most_bytes: int) -> GraphMemory:
     fits = np.cumsum(8 * sizes) <= most_bytes
     at = np.concatenate([[0], np.cumsum(np.where(fits, sizes, 0))])
     messages, left = np.zeros(int(at[-1])), np.zeros(len(sizes))
-    return GraphMemory(
-        messages, np.zeros(1), np.zeros(1), np.zeros(1), frozen(at, np.int64), left
-    )
+    return GraphMemory(messages, np.zeros(1), np.zeros(1), np.zeros(1), frozen(at, np.int64), left)
 
 
 def left_open(data: Any) -> np.ndarray:
