@@ -6,6 +6,7 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import linprog
 
 from maxmargin.core.contract import (
     are_outputs,
@@ -25,14 +26,15 @@ from maxmargin.solvers import BlockFrankWolfe, run
 from maxmargin.structures import StackedGraphs, general_data, relaxed_data, stacked_graphs
 from maxmargin.structures.graph.oracles import wanted_effort
 from maxmargin.structures.graph.shapes import graph_of
-from maxmargin.surrogates import MarginRescaling
+from maxmargin.surrogates import MarginRescaling, SlackRescaling
 from maxmargin.testing import all_outputs, optimum
+from maxmargin.training.task import Task
 
 K, N = 3, 4
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (3, 1)]
 
 
-def dense_graphs(seed, hyper=False):
+def dense_graphs(seed, hyper=False, pairs="potts"):
     """Two graphs of four nodes, all joined, whose edges repel: the relaxation is not tight."""
     rng = np.random.default_rng(seed)
     more = {}
@@ -51,11 +53,13 @@ def dense_graphs(seed, hyper=False):
         **more,
     )
     options = {"hyper_orders": (3,), "hyper_pairs": "potts"} if hyper else {}
-    return stacked_graphs(stack, rng.integers(K, size=2 * N), K, pairs="potts", **options)
+    return stacked_graphs(stack, rng.integers(K, size=2 * N), K, pairs=pairs, **options)
 
 
-def problem_of(data, lam=0.05):
+def problem_of(data, lam=0.05, surrogate=None):
     cost = tabulate(Hamming(), data, np.arange(K))
+    if surrogate is not None:
+        return Task(data, cost, 2, np.ones(2)).problem(surrogate, lam, compile=False)
     psi = MarginRescaling().compiled()
     return Problem(data, cost, psi, 2, lam, search=Direct(1.0, 1.0), compile=False)
 
@@ -159,6 +163,157 @@ def test_certificates_hold_the_optimum(seed, hyper):
     # Every labelling is a point of the polytope.
     assert above >= best.lower - 1e-6
     assert found["relaxed"].status == "converged"
+
+
+class RelaxedSlack:
+    """P of slack rescaling over the local polytope, by linear programmes.
+
+    (h + 1) g increases in both, so its largest value is on the upper hull of the points (h, g) of
+    the polytope: at a vertex, or between two. The vertices are found by the programmes of weights
+    between h and g. For a fixed point psi is linear in w: a plane below P, as of any labelling.
+    """
+
+    def __init__(self, data, lam):
+        self.lam, self.d = lam, data.graphs.layout.n_weights
+        self.slopes, self.truths, self.wrong = [], [], []
+        for i in range(2):
+            U, T = linear_potentials(data, i)
+            truth = data.graphs.labels[i * N : (i + 1) * N]
+            nodes = np.eye(K)[truth]
+            edges = [np.outer(nodes[a], nodes[b]).ravel() for a, b in EDGES]
+            self.slopes.append(np.vstack([U, T]))
+            self.truths.append(np.concatenate([nodes.ravel(), *edges]))
+            self.wrong.append(np.concatenate([1.0 - nodes.ravel(), np.zeros(K * K * len(EDGES))]))
+        rows, right = [], []
+        for v in range(N):
+            row = np.zeros(len(self.wrong[0]))
+            row[v * K : (v + 1) * K] = 1.0
+            rows.append(row)
+            right.append(1.0)
+        for e, ends in enumerate(EDGES):
+            cells = N * K + e * K * K + np.arange(K * K).reshape(K, K)
+            for v, own in zip(ends, (cells, cells.T), strict=True):
+                for k in range(K):
+                    row = np.zeros(len(self.wrong[0]))
+                    row[own[k]], row[v * K + k] = 1.0, -1.0
+                    rows.append(row)
+                    right.append(0.0)
+        self.polytope = {"A_eq": sp.csr_matrix(np.array(rows)), "b_eq": right, "bounds": (0, None)}
+
+    def largest(self, i, w):
+        """Return the largest psi of example i, and a point that has it."""
+        theta = self.slopes[i] @ w
+        base = theta @ self.truths[i]
+
+        def best(a, b):
+            mu = linprog(-(a * theta + b * self.wrong[i]), method="highs", **self.polytope).x
+            return theta @ mu - base, self.wrong[i] @ mu, mu
+
+        def between(p, q):
+            (h, g, _), (h_end, g_end, _) = p, q
+            if g_end - g < 1e-7 or h - h_end < 1e-7:
+                return [p]
+            a, b = g_end - g, h - h_end
+            middle = best(a, b)
+            if a * middle[0] + b * middle[1] <= a * h + b * g + 1e-7:
+                return [p]
+            return between(p, middle) + between(middle, q)
+
+        first, last = best(1.0, 1e-6), best(1e-6, 1.0)
+        hull = [*between(first, last), last]
+        value, point = 0.0, self.truths[i]
+        for p, q in zip(hull, [*hull[1:], last], strict=True):
+            dh, dg = q[0] - p[0], q[1] - p[1]
+            top = -((p[0] + 1.0) * dg + p[1] * dh) / (2.0 * dh * dg) if dh * dg < 0.0 else 0.0
+            for t in (0.0, min(max(top, 0.0), 1.0)):
+                psi = (p[0] + t * dh + 1.0) * (p[1] + t * dg)
+                if psi > value:
+                    value, point = psi, (1.0 - t) * p[2] + t * q[2]
+        return value, point
+
+    def primal(self, w):
+        """Return P(w), and the two planes that touch it there: slopes and offsets."""
+        found = [self.largest(i, w) for i in range(2)]
+        cost = [self.wrong[i] @ point for i, (_, point) in enumerate(found)]
+        slopes = [
+            cost[i] * (self.slopes[i].T @ (point - self.truths[i]))
+            for i, (_, point) in enumerate(found)
+        ]
+        value = 0.5 * self.lam * w @ w + 0.5 * (found[0][0] + found[1][0])
+        return value, slopes, cost
+
+    def optimum(self, tol=1e-2, most=60):
+        """Return bounds of min P, by planes."""
+        w, upper, lower = np.zeros(self.d), np.inf, -np.inf
+        rows, right = [], []
+        for i in range(2):  # losses are >= 0
+            rows.append(np.r_[np.zeros(self.d), -np.eye(2)[i]])
+            right.append(0.0)
+        P = sp.diags(np.r_[np.full(self.d, self.lam), 0.0, 0.0]).tocsc()
+        objective = np.r_[np.zeros(self.d), 0.5, 0.5]
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        for _ in range(most):
+            value, slopes, offsets = self.primal(w)
+            upper = min(upper, value)
+            if upper - lower <= tol * upper:
+                break
+            for i in range(2):
+                rows.append(np.r_[slopes[i], -np.eye(2)[i]])
+                right.append(-offsets[i])
+            cones = [clarabel.NonnegativeConeT(len(right))]
+            A = sp.csc_matrix(np.array(rows))
+            found = clarabel.DefaultSolver(
+                P, objective, A, np.array(right), cones, settings
+            ).solve()
+            assert str(found.status) == "Solved"
+            w, lower = np.array(found.x)[: self.d], found.obj_val
+        return lower, upper
+
+
+def listed_primal(problem, w):
+    """Return P(w) of slack rescaling by the list of all labellings."""
+    data, cost = problem.view.data, problem.view.cost
+    theta, _ = workspace(data)
+    losses = []
+    for i in range(2):
+        potentials(data, i, w, 1.0, theta)
+        losses.append(
+            max(
+                (margin_error(data, i, theta, y, 0) + 1.0) * output_cost(data, cost, i, y, 0)
+                for y in all_outputs(data, i)
+            )
+        )
+    return 0.5 * problem.lam * w @ w + np.mean(losses)
+
+
+@pytest.mark.filterwarnings("ignore:bcfw stopped")
+@pytest.mark.parametrize("pairs", ["potts", "full"])
+def test_certificates_of_slack_rescaling_hold_the_optimum(pairs):
+    """Integral against the list of all labellings, relaxed against linear programmes."""
+    graphs = dense_graphs(0, pairs=pairs)
+    integral = general_data(graphs)
+    best = optimum(problem_of(integral, surrogate=SlackRescaling()), tol=1e-8)
+    programme = RelaxedSlack(integral, 0.05)
+    lower, upper = programme.optimum()
+    assert lower >= best.lower - 1e-6  # every labelling is a point of the polytope
+    for data, least, most in (
+        (integral, best.lower, best.upper),
+        (relaxed_data(graphs, precision=1e-3), lower, upper),
+    ):
+        problem = problem_of(data, surrogate=SlackRescaling())
+        rng = np.random.default_rng(0)
+        result, _ = run(problem, BlockFrankWolfe(), rng=rng, tol=0.05, max_iter=60)
+        room = 1e-5 * (1.0 + most)
+        assert result.dual <= most + room and result.primal >= least - room
+        # At the weights themselves: the primal is no less, and what was found no more, than P(w).
+        if data is integral:
+            value = listed_primal(problem, result.w)
+        else:
+            value = programme.primal(result.w)[0]
+            # What is best lies between two points of the polytope, and is found, not only bounded.
+            assert result.status == "converged" and result.search_gap <= 0.05 * result.primal
+        assert result.primal - result.search_gap - room <= value <= result.primal + room
 
 
 @pytest.mark.parametrize("precision", [0.0, 0.01])

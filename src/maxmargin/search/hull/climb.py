@@ -209,7 +209,8 @@ def _summit(
     """Return the point (h, g) whose psi no output exceeds, and where on the edge it lies.
 
     It is the point of largest psi on the hull or, if the hull is not known to be complete, below
-    the lines. Returns its share of the edge from ``centre`` to ``other``, h and g.
+    the lines. Returns h and g, and before them where psi is largest on the edge from ``centre`` to
+    ``other``, as a share of it: where h and g are, or over a relaxation a mean worth making.
     """
     points, lines, counts = room.points, room.lines, room.ints[COUNTS]
     h, g = points[H, centre], points[G, centre]
@@ -220,6 +221,9 @@ def _summit(
         share = best_share(surrogate, points, centre, other)
         h += share * (points[H, other] - h)
         g += share * (points[G, other] - g)
+    if share == 0.0 and step == 0.0 and other >= 0:
+        # Oracles that only bound h + tilt * g give outputs all the same, whose means may be better.
+        return best_share(surrogate, points, centre, other), h, g
     if step > 0.0 and not is_settled(surrogate, points[ORDER, counts[BEST]], h, g):
         low, high = 0.0, most
         if share > 0.0:
@@ -281,6 +285,8 @@ def _answer(
         error = margin_error(data, i, desk.theta, outputs, at)
         h = error + shift(data, cost, i, outputs, at)
         g = output_cost(data, cost, i, outputs, at)
+        if rank(surrogate, h, g) < points[ORDER, best]:  # the edge was the best one queries ago
+            h, g, error, is_mixed = points[H, best], points[G, best], points[ERROR, best], False
     value, slope, _ = psi(surrogate, h, g)
     if value <= 0.0:
         best, value, slope, error = 0, 0.0, 0.0, 0.0
