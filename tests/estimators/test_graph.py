@@ -257,6 +257,28 @@ def test_threads_do_not_change_the_result(rings):
     np.testing.assert_array_equal(found.result_.w, model.result_.w)
 
 
+@pytest.mark.parametrize(
+    ("limit", "n_kept"), [(0.0, 0), (0.001, 4), (0.05, 6), (256.0, 6)], ids=str
+)
+def test_messages_are_kept_within_a_memory_limit(rings, limit, n_kept):
+    """Messages of a ring: two for each of 5 edges, of 3 labels, 8 bytes each."""
+    X, y, model = rings
+    kept = []
+
+    def look(event):
+        kept.append(event.snapshot().arrays["memory.oracle.messages"].copy())
+
+    found = fitted(memory_limit=limit).fit(X, y, callbacks=[look])
+    assert_same_problem(found, model)
+    assert {messages.nbytes for messages in kept} == {n_kept * 2 * 5 * 3 * 8}
+    assert kept[-1].nbytes <= limit * 1e6
+    assert np.count_nonzero(kept[-1]) > 0 or n_kept == 0
+    relaxed = fitted(memory_limit=limit, training="relaxed").set_params(tol=0.05).fit(X, y)
+    assert relaxed.result_.status == "converged" and relaxed.result_.objective == "relaxed"
+    # Every labelling is a point of the relaxation, so that its optimum is no less.
+    assert relaxed.result_.primal >= model.result_.dual
+
+
 def test_a_run_goes_on_from_a_checkpoint(rings, tmp_path):
     X, y, _ = rings
     path = tmp_path / "run.ckpt"
