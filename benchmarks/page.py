@@ -599,10 +599,13 @@ def scale() -> tuple[list[str], list[list[Any]]]:
                 number(facts["cpu"]),
                 number(facts["wall"]),
                 number(facts["megabytes"]),
+                f"{facts['gap']:.3f}",
                 f"{facts['scores']['micro_f1']:.3f}",
+                f"{facts['scores']['example_accuracy']:.3f}",
             ]
         )
-    return ["problem", "objective", "CPU s", "wall s", "MB", "test micro-F1"], rows
+    heads = ["problem", "objective", "CPU s", "wall s", "MB", "gap", "test micro-F1", "accuracy"]
+    return heads, rows
 
 
 def rankings() -> tuple[list[str], list[list[Any]]]:
