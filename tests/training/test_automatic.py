@@ -25,11 +25,16 @@ class Nothing:
     """A structure that offers what every structure must, and is never asked for it."""
 
 
-@pytest.mark.parametrize("made", [*ESTIMATORS, train], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", ESTIMATORS, ids=lambda made: made.__name__)
 def test_everyone_has_the_same_defaults(made):
     parameters = inspect.signature(made).parameters
     assert parameters["tol"].default == inspect.signature(run).parameters["tol"].default == 1e-2
     assert parameters["solver"].default == "auto"
+
+
+@pytest.mark.parametrize("name", ["C", "cost", "surrogate", "solver", "tol", "max_iter"])
+def test_the_command_line_leaves_defaults_to_the_estimator(name):
+    assert inspect.signature(train).parameters[name].default is None
 
 
 @pytest.mark.parametrize(
