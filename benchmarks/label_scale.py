@@ -41,7 +41,7 @@ result = model.result_
 print(json.dumps({{
     "wall": wall, "cpu": cpu, "megabytes": peak - before, "passes": result.n_iter,
     "gap": result.relative_gap, "search_gap": result.search_gap / result.primal,
-    "open": result.n_open, "examples": len(data.X_train), "objective": result.objective,
+    "open": result.n_open, "examples": data.X_train.shape[0], "objective": result.objective,
     "status": result.status, "calls": result.n_oracle_calls,
     "scores": label_set_report(data.y_test, found), "edges": len(model.edges_),
 }}))

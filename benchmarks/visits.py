@@ -149,6 +149,7 @@ def visits(name: str, case: Case) -> Line:
     )
     read = problem.bind(read_known)
     problem.forget()
+    blocks = state.blocks  # by now planes may lie in other arrays
     scores = least(lambda: read(problem.view, state.w, blocks, problem.desk(), n))
     step = max(known_plain - scores - update, 0.0)
     bookkeeping = max(took["plain"] - oracle - update - step, 0.0)

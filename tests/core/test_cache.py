@@ -312,6 +312,15 @@ def test_a_read_only_cache_serves_and_what_is_new_goes_to_the_users_folder(warme
     assert_loaded(warmed.run("own", before=READ_ONLY, **env), 202.0)
 
 
+def test_a_bad_entry_that_cannot_be_replaced_does_not_hide_a_good_one(warmed):
+    home = str(warmed.root / "home")
+    env = {"XDG_CACHE_HOME": home, "LOCALAPPDATA": home, "flags": ("-W", "ignore")}
+    for entry in warmed.entries():
+        entry.write_bytes(entry.read_bytes()[:200])
+    assert_compiled(warmed.run("own", before=READ_ONLY, **env), 201.0)
+    assert_loaded(warmed.run("own", before=READ_ONLY, **env), 201.0)
+
+
 def test_a_read_only_cache_serves_where_nothing_can_be_written(warmed):
     warmed.write("home", "")
     home = str(warmed.root / "home")
@@ -319,7 +328,9 @@ def test_a_read_only_cache_serves_where_nothing_can_be_written(warmed):
     assert_loaded(warmed.run("own", before=READ_ONLY, **env), 201.0)
     entries = [(entry, entry.read_bytes()) for entry in warmed.entries()]
     warmed.edit("maxmargin/attic/leaf.py", "x[i]", "x[i] + 0.5")
-    assert_compiled(warmed.run("own", before=READ_ONLY, **env), 202.0)
+    answer = warmed.run("own", before=READ_ONLY, **env)
+    assert_compiled(answer, 202.0)
+    assert answer["path"] is None
     assert [(entry, entry.read_bytes()) for entry in warmed.entries()] == entries
 
 

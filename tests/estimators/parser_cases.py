@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from maxmargin import ParserSVM, load
 from maxmargin.estimators.parser.relations import arc_rows, name_relations
+from maxmargin.look.example import example_problem
 from maxmargin.metrics import las, uas
 
 TAGS = {"d": "DET", "n": "NOUN", "v": "VERB", ".": "PUNCT"}
@@ -70,6 +71,15 @@ def test_trees_are_learnt_kept_and_listed(options, tmp_path):
     again = load(tmp_path / "model.mm")
     assert list(map(list, again.predict(X))) == list(map(list, found))
     assert again.n_outside_ == 0
+
+
+def test_to_look_at_an_example_changes_nothing():
+    model = parser().fit(X, ARCS)
+    left_out = model.n_outside_
+    example_problem(model, X[1], ARCS[1])
+    assert model.predict(X) == ARCS
+    assert model.score(X, ARCS) == 1.0
+    assert model.n_outside_ == left_out
 
 
 @pytest.mark.parametrize("names", [("only",), ("a", "b")], ids=len)

@@ -62,6 +62,7 @@ def test_a_solver_that_does_not_fit_says_so():
     [
         ("bcfw(1)", "options must be written"),
         ("bcfw(step", "options must be written"),
+        ("bcfw(cache=0, cache=1)", "options must be written"),
         ("simplex(a=1)", "solver='simplex' is not known"),
         ("bcfw(speed=2)", "unexpected keyword argument"),
         ("bcfw(step='fast')", "step must be one of"),

@@ -127,6 +127,11 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
         super().__init__(function)
         self._options = options
 
+    @property
+    def cache_path(self) -> str | None:
+        """The folder that new entries go to, if there is one."""
+        return self._cache_path if self._impl.locator.can_write else None
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             name, found = self._entry(sig, target_context.codegen())
@@ -145,7 +150,8 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
         return result if tuple(result.signature.args) == _arguments(sig)[0] else None
 
     def _read(self, name: str, stamp: bytes) -> tuple[list[str], Any] | None:
-        """Return what the entry holds, from the first folder that has it with this stamp."""
+        """Return what the entry holds, from the first folder that has a good one of this stamp."""
+        wrong = None
         for folder in self._impl.locator.folders:
             try:
                 with open_trusted(os.path.join(folder, name)) as file:
@@ -154,6 +160,10 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
                         return pickle.load(file)  # type: ignore[no-any-return]  # noqa: S301
             except OSError:  # not there, or not to be read
                 continue
+            except Exception as error:  # damaged, or others can write to it
+                wrong = error
+        if wrong is not None:
+            raise wrong
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -175,8 +185,9 @@ class _StampedCache(FunctionCache):  # type: ignore[misc, valid-type]
 
     def flush(self) -> None:
         base = os.path.join(self._cache_path, self._impl.filename_base)
-        for path in glob.glob(glob.escape(base) + ".*.nbc"):
-            Path(path).unlink(missing_ok=True)
+        if self._impl.locator.can_write:
+            for path in glob.glob(glob.escape(base) + ".*.nbc"):
+                Path(path).unlink(missing_ok=True)
 
     def _entry(self, sig: Any, codegen: Any) -> tuple[str, Sources]:
         """Return the name of a signature's file, and what its code is made of."""

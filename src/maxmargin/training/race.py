@@ -146,7 +146,7 @@ def named_solver(text: str) -> str | Solver:
         name = call.func.id
     except (SyntaxError, ValueError, AttributeError):
         raise refusal from None
-    if call.args or None in options:
+    if call.args or None in options or len(options) < len(call.keywords):  # named twice
         raise refusal
     if name not in SOLVERS:
         raise ValueError(f"solver={name!r} is not known. There are: {', '.join(SOLVERS)}.")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from maxmargin.cli.models import Model
 
 _PANEL = "Hierarchies"
+#: Scores of rows and nodes beyond which AUPRC is left out: they would take more than a gigabyte.
+MOST_SCORES = 20_000_000
 
 _HIERARCHY = OwnOptions(
     {
@@ -141,13 +143,18 @@ def weight_lengths(coef: Any) -> Any:
 
 
 def _auprc(estimator: Any, batch: Batch) -> float | None:
-    """Return the AUPRC of `node_scores`; None of sets in a DAG, where a score is two searches."""
+    """Return the AUPRC of `node_scores`.
+
+    None of sets in a DAG, where a score is two searches, and of more than MOST_SCORES.
+    """
     import numpy as np
 
     from maxmargin import metrics
 
     own = estimator.hierarchy_
     if estimator.space_ not in ("leaf", "path") and not own.is_forest:
+        return None
+    if batch.n_samples * len(own) > MOST_SCORES:
         return None
     labels = estimator._reader.read(batch.y, batch.n_samples, extend=True)
     if labels.closed.nnz == 0:

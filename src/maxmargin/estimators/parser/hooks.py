@@ -78,6 +78,8 @@ class ParserHooks(Hooks):
                 "siblings=True needs tokens, but X has features of arcs: take siblings=False."
             )
         task, n_outside = reader.task(request, sentences, arcs, options)
+        if not reset:  # looked at, or more of the same to learn: what was learnt remains
+            return task
         self._reader, self.n_outside_ = reader, n_outside
         self.classes_ = np.array([]) if reader.relations is None else reader.relations.classes
         self.n_features_in_ = reader.n_features or int(self.n_hashed_features)

@@ -147,7 +147,7 @@ def _tally(fields: Fields, n_passes: int) -> dict[str, Any]:
         "primal": fields.number("primal"),
         "dual": fields.number("dual"),
         "excess": fields.number("excess", 0.0),
-        "n_open": fields.count("n_open"),
+        "n_open": fields.count("n_open", default=0),  # older files have none
         "primal_rounding": fields.number("primal_rounding", 0.0),
         "dual_rounding": fields.number("dual_rounding", 0.0),
         "n_at_bound": fields.count("n_at_bound"),
