@@ -12,6 +12,7 @@ from maxmargin.costs import (
     ClassWeighted,
     CostMatrix,
     EdgeLoss,
+    LeafHamming,
     NodeHamming,
     NormalizedHierarchical,
     TreeDistance,
@@ -249,9 +250,19 @@ def test_f1_counts_no_stops(rng):
 
     y = [{"cat", "fox"}, {"pet"}, {"dog", "owl"}]
     reader, task, truth = learnt(TREE, y, "paths", NodeHamming())
-    table = micro_f1_criteria("micro_f1", task.data, task.cost)
+    table = micro_f1_criteria("micro_f1", task.data, task.cost, given=task.given)
     common = reader.space.always
     np.testing.assert_array_equal(table.base, -2.0 * (truth.sum(axis=1) - len(common)))
     assert not table.price[reader.space.is_stop].any()
     with pytest.raises(ValueError, match="has a cost of its own"):
         micro_f1_criteria("micro_f1", task.data, learnt(TREE, y, "paths", EdgeLoss())[1].cost)
+
+
+@pytest.mark.parametrize("space", ["closed", "paths"])
+@pytest.mark.parametrize("cost", [LeafHamming(), NodeHamming(TREE.nodes != "cat")])
+def test_f1_takes_no_cost_to_which_some_nodes_are_free(space, cost, rng):
+    """Only stops are no elements: a node whose price is 0 is one, and the cost another."""
+    y = [{"cat", "fox"}, {"pet"}, {"dog", "owl"}] * 4
+    model = HierarchySVM(hierarchy=TREE, space=space, cost=cost, surrogate="micro_f1")
+    with pytest.raises(ValueError, match="has a cost of its own"):
+        model.fit(rng.normal(size=(12, 2)), y)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.contract import TrueParts, has, maximize, true_parts
+from maxmargin.core.contract import GivenHierarchy, TrueParts, has, maximize, true_parts
 from maxmargin.costs.tables import F1Cost, PartCost, ShiftedPartCost, SwitchCost, WeightedPartCost
 
 
@@ -63,14 +63,19 @@ def _of_switches(parts: TrueParts, counts: np.ndarray | None = None) -> SwitchCo
 
 
 def micro_f1_criteria(
-    surrogate: Any, data: Any, tables: Any, names: Any = None
+    surrogate: Any,
+    data: Any,
+    tables: Any,
+    names: Any = None,
+    given: GivenHierarchy | None = None,
 ) -> SwitchCost | ShiftedPartCost:
     """Return the same, in place of tables that it stands for; refuse others.
 
     The criteria count wrong labels by themselves and do not read the cost. So only costs that they
     can stand for are accepted: 1 for each wrong label, or 1 - F1.
 
-    ``names`` are the labels of positions; None: 0, 1, ...
+    ``names`` are the labels of positions; None: 0, 1, ... ``given`` tells which nodes of a hierarchy
+    are stops: where these are free they are no elements.
     """
     parts = true_parts(data)
     is_set = parts.kind in ("switches", "nodes")
@@ -82,8 +87,9 @@ def micro_f1_criteria(
             f"(ChainSVM) only, not for {type(data).__name__}."
         )
     is_counted = np.ones(1)
-    if parts.kind == "nodes" and isinstance(tables, SwitchCost):
-        is_counted = (tables.price[:, :1] != 0.0).astype(np.float64)
+    if parts.kind == "nodes" and isinstance(tables, SwitchCost) and given is not None:
+        is_free = np.asarray(given.is_stop) & (tables.price == 0.0).all(axis=1)
+        is_counted = np.where(is_free, 0.0, 1.0)[:, None]
     counts = (
         isinstance(tables, SwitchCost)
         and (tables.price == is_counted).all()

@@ -27,6 +27,8 @@ class Task:
         s_i: sample weights, times class weights where these weigh whole examples.
     names : sequence of labels or None
         The labels of positions in their order, for surrogates that single one out. None: 0, 1, ...
+    given : GivenHierarchy or None
+        The hierarchy that the numbers in the cost go by, where ``data`` has others of its nodes.
     """
 
     data: Any
@@ -34,6 +36,7 @@ class Task:
     n_examples: int
     weight: np.ndarray
     names: Any = None
+    given: Any = None
 
     def problem(
         self,
@@ -52,7 +55,7 @@ class Task:
         criteria = CRITERIA.get(getattr(surrogate, "criteria", "cost"))
         cost = self.cost
         if criteria is not None:
-            cost = criteria(surrogate, self.data, cost, self.names)
+            cost = criteria(surrogate, self.data, cost, self.names, self.given)
         return Problem(
             self.data,
             cost,

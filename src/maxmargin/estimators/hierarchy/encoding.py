@@ -125,7 +125,7 @@ class HierarchyReader:
             return Task(field, field_table(field, self.space, cost), rows.shape[0], weight)
         data = self._data(rows, labels, missed)
         table = node_table(cost, data, self.space, self.cost_names, missed)
-        return Task(data, table, rows.shape[0], weight)
+        return Task(data, table, rows.shape[0], weight, given=self.space.given)
 
     def _data(self, rows: Any, labels: NodeLabels, missed: float) -> Any:
         space = self.space
