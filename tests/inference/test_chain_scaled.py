@@ -81,3 +81,18 @@ def test_compiled(rng):
     check(one, *batch)
     for a, b in zip(one, other, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("error")
+def test_labels_that_nothing_reaches_do_not_overflow():
+    # From label 0 only 1 follows, by a factor of e^-99 a step; label 0 goes on from nowhere.
+    edges = np.array([[0.0, 0.0], [-np.inf, -99.0], [-np.inf, 0.0], [0.0, 0.0]])
+    unary, lengths = np.zeros((1, 12, 2)), np.array([12])
+    found = solved(scaled_batch.py_func, unary, edges, lengths)
+    assert found is not None
+    check(found, unary, edges, lengths)
+    # Nor does what is forbidden at the last position count there.
+    unary[0, -1, 0] = -np.inf
+    found = solved(scaled_batch.py_func, unary, edges, lengths)
+    assert found is not None
+    check(found, unary, edges, lengths)

@@ -5,7 +5,8 @@ there is one per pair of labels for the whole batch, and one per label and posit
 product of a vector and a matrix, scaled to the sum 1. That keeps all digits as long as no factor is
 too small: finite scores of a step, and of a position, lie within `WIDEST` of their largest, and the
 scaled vectors have no numbers between 0 and `LEAST`. Then a product of three is above 1e-237, and 0
-only where a score of -inf forbids. All else is told, and left to `forward_backward`.
+only where a score of -inf forbids. Labels that no path from the start reaches are left out on the
+way back, where nothing else would bound their sums. All else is told, and left to `forward_backward`.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def scaled_batch(
         if is_lost:
             return False
         for k in range(n_labels):
-            backward[length - 1, k] = 1.0
+            backward[length - 1, k] = 1.0 if forward[length - 1, k] > 0.0 else 0.0
         for t in range(length - 1, 0, -1):
             mass = ahead[t, 0]
             for k in range(n_labels):
@@ -115,6 +116,8 @@ def scaled_batch(
                 for k in range(n_labels):
                     backward[t - 1, k] += after * to_last[b, k]
             for k in range(n_labels):
+                if forward[t - 1, k] == 0.0:
+                    backward[t - 1, k] = 0.0
                 is_lost |= 0.0 < backward[t - 1, k] < LEAST
             for a in range(n_labels):
                 before = forward[t - 1, a]
