@@ -9,6 +9,7 @@ import pytest
 
 from maxmargin.inference import FactorGraph
 from maxmargin.inference.graph.factors import ExactlyOne, Potts, Table
+from maxmargin.inference.graph.model import check_sums
 
 EYE = np.eye(2)
 
@@ -146,3 +147,12 @@ def test_what_makes_no_graph_is_refused(arguments, error, match):
 def test_labellings_that_do_not_fit_are_refused(labels, error, match):
     with pytest.raises(error, match=match):
         FactorGraph([[0, 0]] * 2).score(labels)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_nan_is_refused_in_all_scores(at):
+    scores = [np.array([1.0, -np.inf]), np.array([-2.0]), np.zeros(0)]
+    check_sums(3, *scores)
+    scores[at] = np.append(scores[at], np.nan)
+    with pytest.raises(ValueError, match="scores as large as nan overflow"):
+        check_sums(3, *scores)

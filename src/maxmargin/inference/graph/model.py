@@ -152,10 +152,12 @@ def check_sums(n_parts: int, *scores: npt.NDArray[np.float64]) -> None:
     are sums in which each score occurs a few times, hence the room above the limit. The numbers of
     a factor of users are not looked at, as they need not be scores.
     """
+    # numpy's maximum of numbers with NaN is NaN, which Python's passes over.
     sizes = [
-        max(each.max(initial=0.0), -each.min(initial=0.0, where=each > -np.inf)) for each in scores
+        np.maximum(each.max(initial=0.0), -each.min(initial=0.0, where=each != -np.inf))
+        for each in scores
     ]
-    largest = float(max(sizes, default=0.0))
+    largest = float(np.max(sizes, initial=0.0))
     if not largest <= LARGEST / max(1, n_parts):  # NaN is refused as well
         raise ValueError(
             f"scores as large as {largest:g} overflow in sums over {n_parts} nodes and factors; "
