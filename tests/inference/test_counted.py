@@ -16,6 +16,7 @@ from maxmargin.inference import (
 )
 from maxmargin.inference.graph import counted
 from maxmargin.inference.graph.counted import counted_graph
+from maxmargin.inference.graph.counters import Counters
 from maxmargin.inference.graph.factors import (
     AtLeastOne,
     AtMostOne,
@@ -157,6 +158,25 @@ def test_a_profile_needs_a_junction_tree_that_fits():
     assert graph_profile(triangle, [-1, -1, -1]).score.tolist() == [-1.0] + [-np.inf] * 3
     with pytest.raises(ValueError, match="at most 3 are"):
         graph_profile(triangle, [0, 0, 0], most_cells=3)
+
+
+def test_counters_of_a_profile_are_not_made_where_it_is_refused(monkeypatch):
+    """The counts of n nodes take n^2 cells: none are made of a grid, a few of a long ring."""
+    made = []
+    add = Counters.add
+    monkeypatch.setattr(Counters, "add", lambda self, n: made.append(n) or add(self, n))
+    at = np.arange(24 * 24).reshape(24, 24)
+    across, down = np.stack([at[:, 1:], at[:, :-1]], 2), np.stack([at[1:], at[:-1]], 2)
+    edges = np.concatenate([across.reshape(-1, 2), down.reshape(-1, 2)])
+    grid = FactorGraph(np.zeros((576, 2)), edges, np.eye(2))
+    with pytest.raises(ValueError, match=r"tables of .* cells .* most_cells of graph_profile"):
+        graph_profile(grid, [0] * 576)
+    assert made == []
+    ring = FactorGraph(np.zeros((300, 2)), [(v, (v + 1) % 300) for v in range(300)], np.eye(2))
+    message = r"tables of more than .* cells, with those .* at most 1e\+05 .* most_cells of graph_p"
+    with pytest.raises(ValueError, match=message):
+        graph_profile(ring, [0] * 300, most_cells=100_000)
+    assert 0 < max(made) < 100
 
 
 def test_a_factor_of_ones_own_is_refused_by_name_where_its_table_is_needed():

@@ -74,8 +74,8 @@ def micro_f1_criteria(
     The criteria count wrong labels by themselves and do not read the cost. So only costs that they
     can stand for are accepted: 1 for each wrong label, or 1 - F1.
 
-    ``names`` are the labels of positions; None: 0, 1, ... ``given`` tells which nodes of a hierarchy
-    are stops: where these are free they are no elements.
+    ``names`` are the labels of positions; None: 0, 1, ... ``given`` tells which nodes of a
+    hierarchy are stops: where these are free they are no elements.
     """
     parts = true_parts(data)
     is_set = parts.kind in ("switches", "nodes")

@@ -6,7 +6,8 @@ product of a vector and a matrix, scaled to the sum 1. That keeps all digits as 
 too small: finite scores of a step, and of a position, lie within `WIDEST` of their largest, and the
 scaled vectors have no numbers between 0 and `LEAST`. Then a product of three is above 1e-237, and 0
 only where a score of -inf forbids. Labels that no path from the start reaches are left out on the
-way back, where nothing else would bound their sums. All else is told, and left to `forward_backward`.
+way back, where nothing else would bound their sums. All else is told, and left to
+`forward_backward`.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def counted_graph(graph: FactorGraph, kinds: tuple[int, ...] = COUNTING) -> Fact
 
 
 def with_count(
-    graph: FactorGraph, fitting: FactorGraph, states: dict[int, Ints]
+    graph: FactorGraph, fitting: FactorGraph, states: dict[int, Ints], most_cells: float = np.inf
 ) -> tuple[FactorGraph, int]:
     """Return a graph with a further node, whose label is a sum over the nodes, and that node.
 
@@ -101,6 +101,8 @@ def with_count(
         The same graph, or what `counted_graph` makes of it: to this one the node is added.
     states : dict of int arrays
         What each label of some nodes of `graph` counts, at least one node.
+    most_cells : float
+        The most cells of the tables that count; `TooManyCellsError` is raised where they have more.
 
     Examples
     --------
@@ -116,7 +118,7 @@ def with_count(
     kept = np.flatnonzero(is_whole | ~_is_large(graph.shape, APART))
     most = sum(int(counts.max()) for counts in states.values())
     rule = Rule(list(states), list(states.values()), np.zeros(most + 1), np.add)
-    new = Counters(fitting.shape)
+    new = Counters(fitting.shape, most_cells)
     node = count(rule, tree_along(graph.shape, kept), new)
     return new.added_to(fitting, np.arange(fitting.n_factors)), node
 

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import breadth_first_order, reverse_cuthill_mckee
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.shape import DENSE, Shape, graph_shape, nodes_of
 
-__all__ = ["Counters", "Rule", "count", "tree_along"]
+__all__ = ["Counters", "Rule", "TooManyCellsError", "count", "tree_along"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -42,10 +42,19 @@ class Rule(NamedTuple):
     merge: Callable[[Any, Any], Any]
 
 
-class Counters:
-    """Nodes and tables that are added to a graph."""
+class TooManyCellsError(Exception):
+    """The tables of counters have more cells than are allowed; `n_cells` were met so far."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, n_cells: int) -> None:
+        super().__init__(n_cells)
+        self.n_cells = n_cells
+
+
+class Counters:
+    """Nodes and tables that are added to a graph: `TooManyCellsError` where they are too large."""
+
+    def __init__(self, shape: Shape, most_cells: float = np.inf) -> None:
+        self.most_cells, self.n_cells = most_cells, 0
         self.first = len(shape.n_labels)
         self.n_labels = shape.n_labels
         self.unary: list[npt.NDArray[np.float64]] = []
@@ -72,7 +81,11 @@ class Counters:
         total = parts[0][1]
         for _, states in parts[1:]:
             total = rule.merge(total[:, None], states)
-        node = self.add(int(min(total.max(), len(rule.values) - 1)) + 1)
+        n_counts = int(min(total.max(), len(rule.values) - 1)) + 1
+        self.n_cells += total.size * n_counts
+        if self.n_cells > self.most_cells:
+            raise TooManyCellsError(self.n_cells)
+        node = self.add(n_counts)
         fits = total[..., None] == np.arange(self.size(node))
         self.members.append([*(own for own, _ in parts), node])
         self.tables.append(np.where(fits, 0.0, -np.inf))

@@ -17,6 +17,7 @@ from maxmargin.inference.graph.counted import (
     is_worth_ordering,
     with_count,
 )
+from maxmargin.inference.graph.counters import TooManyCellsError
 from maxmargin.inference.graph.dense import dense_graph
 from maxmargin.inference.graph.exact import known_forest
 from maxmargin.inference.graph.forest import (
@@ -31,10 +32,12 @@ from maxmargin.inference.graph.junction import (
     find_junction_tree,
     junction_room,
     junction_tree,
+    too_large,
 )
 from maxmargin.inference.graph.marginals import check_graph
 from maxmargin.inference.graph.model import FactorGraph
 from maxmargin.inference.graph.score import labelling_score
+from maxmargin.inference.graph.shape import Shape
 
 __all__ = ["graph_profile"]
 
@@ -151,17 +154,36 @@ def _by_junction(
 def _counting(
     graph: FactorGraph, states: dict[int, npt.NDArray[np.int64]], most_cells: int
 ) -> tuple[FactorGraph, int, JunctionTree]:
-    """Return a graph that counts the wrong nodes, the node that has the count, and its tree."""
+    """Return a graph that counts the wrong nodes, the node that has the count, and its tree.
+
+    Counters are large in large graphs. They are made only where there is a small tree without them,
+    and no further than their own tables are small.
+    """
     tried = []
     for fitting in fittings(graph):
-        each, node = with_count(graph, fitting, states)
-        tree = find_junction_tree(each.shape, most_cells) if is_worth_ordering(each.shape) else None
+        tried.append(fitting)
+        if _small_tree(fitting.shape, most_cells) is None:
+            continue
+        try:
+            each, node = with_count(graph, fitting, states, most_cells)
+        except TooManyCellsError:
+            continue
+        tree = _small_tree(each.shape, most_cells)
         if tree is not None:
             return each, node, tree
-        tried.append((each, node))
     check_own_kinds(graph, most_cells)
-    smallest, node = max(tried, key=lambda pair: pair[0].n_nodes)
-    return smallest, node, junction_tree(smallest.shape, most_cells, WAY_OUT)
+    smallest = max(tried, key=lambda each: each.n_nodes)
+    junction_tree(smallest.shape, most_cells, WAY_OUT)
+    try:
+        each, node = with_count(graph, smallest, states, most_cells)
+    except TooManyCellsError as refusal:
+        size = f"more than {refusal.n_cells:.3g} cells, with those that count wrong nodes"
+        raise too_large(size, most_cells, WAY_OUT) from None
+    return each, node, junction_tree(each.shape, most_cells, WAY_OUT)
+
+
+def _small_tree(shape: Shape, most_cells: int) -> JunctionTree | None:
+    return find_junction_tree(shape, most_cells) if is_worth_ordering(shape) else None
 
 
 def _nothing(n_nodes: int) -> CostProfile:

@@ -26,6 +26,7 @@ from maxmargin.inference.graph.junction.tree import (
     find_junction_tree,
     junction_tree,
     laid_out,
+    too_large,
 )
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "kbest_junction_room",
     "laid_out",
     "min_fill",
+    "too_large",
 ]

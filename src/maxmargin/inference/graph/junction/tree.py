@@ -18,7 +18,7 @@ from maxmargin.inference.graph.junction.order import min_fill
 from maxmargin.inference.graph.per_shape import per_shape
 from maxmargin.inference.graph.shape import Shape
 
-__all__ = ["JunctionTree", "find_junction_tree", "junction_tree", "laid_out"]
+__all__ = ["JunctionTree", "find_junction_tree", "junction_tree", "laid_out", "too_large"]
 
 #: Kinds of sources.
 FACTOR, MESSAGE = 0, 1
@@ -73,12 +73,17 @@ def junction_tree(shape: Shape, most_cells: float, way_out: str = "") -> Junctio
     tree = find_junction_tree(shape, most_cells)
     if tree is None:
         n_cells, width, is_whole = _size(shape, most_cells)
-        raise ValueError(
-            f"the junction tree needs tables of {'' if is_whole else 'more than '}{n_cells:.3g} "
-            f"cells (the largest joins {width} nodes); at most {most_cells:.3g} "
-            f"are allowed.{way_out and ' '}{way_out}"
-        )
+        size = f"{'' if is_whole else 'more than '}{n_cells:.3g} cells"
+        raise too_large(f"{size} (the largest joins {width} nodes)", most_cells, way_out)
     return tree
+
+
+def too_large(size: str, most_cells: float, way_out: str) -> ValueError:
+    """Return the error for a junction tree of too many cells; ``size`` says how many."""
+    return ValueError(
+        f"the junction tree needs tables of {size}; at most {most_cells:.3g} are allowed."
+        f"{way_out and ' '}{way_out}"
+    )
 
 
 def find_junction_tree(shape: Shape, most_cells: float) -> JunctionTree | None:
