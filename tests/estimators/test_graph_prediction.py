@@ -226,6 +226,18 @@ def test_methods_of_inference_at_prediction(rings):
         model.predict(X, method="forest")
 
 
+@pytest.mark.parametrize("training", ["integral", "relaxed"])
+def test_scores_that_overflow_prove_nothing(training):
+    X, y = cycles(np.random.default_rng(0), 2)
+    model = fitted(max_iter=2, pairs="full", training=training).set_params(tol=1.0).fit(X, y)
+    model.result_.w[:] = np.random.default_rng(1).normal(size=len(model.result_.w)) * 50.0
+    assert model.predict(X).is_exact.all()
+    huge = replace(X[1], edge_features=X[1].edge_features * 1e307)
+    with np.errstate(all="ignore"), pytest.warns(UserWarning, match="1 of 1 graphs"):
+        found = model.predict([huge])
+    assert not found.is_exact.any() and np.isinf(found.gaps).all()
+
+
 def test_plain_predictions_say_what_the_search_left_open(bushes):
     """Seven nodes, all joined, and no branch and bound: no message passing proves all of these."""
     rng = np.random.default_rng(0)

@@ -83,7 +83,7 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
     if effort.precision > 0.0:
         largest = price_sum(cost, data, i, theta, room.labels)
         largest = max(SMALLEST_LOSS * largest, data.memory.loss[0]) * cost_scale / score_scale
-    bound, score, n_done = 1e300, truth, 0
+    bound, score, n_done = np.inf, truth, 0
     for v in range(n):
         labels[v] = graphs.labels[first + v]
     trial = room.labels[:n]
@@ -133,6 +133,9 @@ def search_graph(data, cost, i, theta, room, score_scale, cost_scale, messages, 
             for v in range(n):
                 labels[v] = trial[v]
         left = bound - score
+    # Where scores overflow nothing is proved. Without a labelling both are -inf.
+    if not (bound < np.inf and score < np.inf) or (bound == -np.inf and score > bound):
+        return np.inf, wanted
     return (left if left > ROUNDING * (1.0 + abs(bound)) else 0.0), wanted
 
 

@@ -191,7 +191,7 @@ def _search_from(
     priced = augment(cost, data, i, theta, score_scale, cost_scale, room.search)
     unary, tables = priced.unary[: n * n_labels], priced.tables
     best = dense_score(shape, unary, tables, labels)
-    bound = best + left
+    bound = best + left if left < np.inf else np.inf
     nodes, factors = room.nodes[: n * n_labels], room.factors[: shapes.n_cells[i]]
     own = _admm_room_of(data, room.admm, i, shape)
     warm = room.messages[: messages.shape[0]]
@@ -215,6 +215,8 @@ def _search_from(
     if value > best:
         best = value
         write_point(data, i, nodes, factors, outputs, at)
+    if not (bound < np.inf and best < np.inf):  # scores overflow: nothing is proved
+        return np.inf
     return max(bound - best, 0.0)
 
 

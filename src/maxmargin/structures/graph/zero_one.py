@@ -148,6 +148,8 @@ def _search(
             score = value
             for v in range(n):
                 labels[v] = trial[v]
+    if not (bound < np.inf and score < np.inf):  # scores overflow: nothing is proved
+        return score, np.inf
     return score, max(bound, score)
 
 
@@ -168,6 +170,10 @@ def _best_of_two(
     if score_scale == 0.0:
         effort = Effort(0.0, effort.n_iterations, effort.most_branches)
     score, bound = search_other(data, i, theta, room, truth, share, messages, effort, labels)
+    if bound == np.inf:
+        if score == -np.inf:
+            write_truth(data, i, outputs, at)
+        return np.inf
     excess = 0.0
     if bound > score + ROUNDING * (1.0 + abs(bound)):
         excess = bound - score if score > -np.inf else 0.0
