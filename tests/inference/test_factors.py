@@ -131,6 +131,8 @@ def test_messages_and_values_are_those_of_the_definition(kind, mode, n_draws, rn
     [
         (lambda: ExactlyOne(()), ValueError, "at least one node"),
         (lambda: ExactlyOne((0.7, 1)), TypeError, r"nodes must be whole numbers, got \(0.7, 1\)"),
+        (lambda: ExactlyOne((np.inf, 1)), TypeError, "nodes must be whole numbers, got"),
+        (lambda: ExactlyOne((0, np.nan)), TypeError, "nodes must be whole numbers, got"),
         (lambda: Potts("01", [1.0, 2.0]), TypeError, "nodes must be whole numbers, got '01'"),
         (
             lambda: join(Near((0, 1.5), 1.0)),
@@ -202,3 +204,8 @@ def clash():
     module.KIND = Table.kind.fget(Table((0,), [0.0]))
     sys.modules["clash"] = module
     return type("Clash", (), {"__module__": "clash"})
+
+
+def test_whole_numbers_of_nodes_may_be_floats():
+    assert ExactlyOne([0.0, np.float32(1.0)]).nodes == (0, 1)
+    assert all(type(v) is int for v in ExactlyOne(np.array([0.0, 2.0])).nodes)

@@ -244,11 +244,17 @@ def test_edges_must_be_whole_numbers():
 
 
 @pytest.mark.parametrize(
-    "hyperedge", [(0.5, 1, 2), "012", (0.0, 1, np.inf), np.array([0.0, 1.0, 2.0]), 7, None]
+    "hyperedge", [(0.5, 1, 2), "012", (0.0, 1, np.inf), np.array([0.0, np.nan, 2.0]), 7, None]
 )
 def test_hyperedges_must_be_whole_numbers(hyperedge):
     with pytest.raises(TypeError, match=r"X\[0\]: hyperedges\[1\] must hold whole numbers"):
         read_graphs([Graph(NODES, hyperedges=[(0, 1, 2), hyperedge])])
+
+
+def test_whole_numbers_of_hyperedges_may_be_floats():
+    for hyperedges in (np.array([[0.0, 1.0, 2.0]]), [(np.float32(0.0), 1, 2.0)]):
+        stack = read_graphs([Graph(NODES, hyperedges=hyperedges)])[0].stack
+        assert stack.hyper_members.tolist() == [0, 1, 2]
 
 
 def test_no_hyperedges_may_be_none():

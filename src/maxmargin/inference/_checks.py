@@ -59,6 +59,23 @@ def no_output_left(n_banned: int) -> ValueError:
     return ValueError(f"the constraints allow no output that is not banned; {n_banned} are banned.")
 
 
+def whole_number(value: Any) -> int:
+    """Return a whole number as an int, also one that is held as a float; refuse all else.
+
+    Examples
+    --------
+    >>> whole_number(np.float32(2.0)), whole_number(np.uint8(3))
+    (2, 3)
+    >>> whole_number(0.5)
+    Traceback (most recent call last):
+    ...
+    TypeError: 'float' object cannot be interpreted as an integer
+    """
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return int(value)
+    return operator.index(value)
+
+
 def check_count(name: str, value: Any) -> int:
     """Return a whole number of at least 1."""
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from maxmargin.inference._checks import whole_number
 from maxmargin.inputs.graphs import Graph
 from maxmargin.inputs.sequences import offsets_of
 from maxmargin.structures import StackedGraphs
@@ -64,7 +64,7 @@ def read_hyperedges(
         for h, given in enumerate(own):
             where = f"X[{i}]: hyperedges[{h}]"
             try:
-                nodes = [operator.index(v) for v in given]
+                nodes = [whole_number(v) for v in given]
             except TypeError:
                 raise TypeError(
                     f"{where} must hold whole numbers, its nodes, got {given!r}."

@@ -19,13 +19,14 @@ x_u and -inf elsewhere; then r(x_v) = T(x_f). Algorithms call both by `factor_me
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from maxmargin.inference._checks import whole_number
 
 
 class Factor:
@@ -68,7 +69,7 @@ class Factor:
 def check_nodes(name: str, nodes: Any) -> tuple[int, ...]:
     """Return the nodes of a factor as ints; refuse none at all, and a node that comes twice."""
     try:
-        given = tuple(operator.index(v) for v in nodes)
+        given = tuple(whole_number(v) for v in nodes)
     except TypeError:
         raise TypeError(f"{name}: nodes must be whole numbers, got {nodes!r}.") from None
     if not given:
