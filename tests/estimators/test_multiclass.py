@@ -223,6 +223,11 @@ def test_label_codes_go_there_and_back(values):
     assert Labels.learn(values[::-1]).classes.tolist() == labels.classes.tolist()
 
 
+def test_bools_of_numpy_are_sorted_as_numbers():
+    for values in ([np.False_, "a", 0, 3], [0, "a", np.False_, 3]):
+        assert Labels.learn(values).classes.tolist() == [0, 3, "a"]
+
+
 # -- inputs --------------------------------------------------------------------------------------
 
 

@@ -199,8 +199,8 @@ def _sorted(distinct: set[Any]) -> list[Any]:
         return sorted(distinct)
     except TypeError:  # labels that have no common order
         # Numbers by value: 0 and False are one label, whichever of the two came first.
-        values = [label for label in distinct if isinstance(label, Real)]
-        others = [label for label in distinct if not isinstance(label, Real)]
+        values = [label for label in distinct if isinstance(label, (Real, np.bool_))]
+        others = [label for label in distinct if not isinstance(label, (Real, np.bool_))]
         others.sort(key=lambda label: (type(label).__name__, repr(label)))
         return sorted(values) + others
 
