@@ -361,6 +361,8 @@ def test_samples_come_back(rng, tmp_path):
     write_graphs(tmp_path / "a.npz", [x[:2] for x in X])
     again, labels = read_graphs(tmp_path / "a.npz")
     assert labels is None and len(again[0]) == 2
+    write_graphs(tmp_path / "a.npz", [(*X[0][:2], None), X[1][:2], [*X[2][:2], None]])
+    assert [len(x) for x in read_graphs(tmp_path / "a.npz")[0]] == [2, 2, 2]
     write_graphs(tmp_path / "a.npz", [Graph(*x) for x in X])
     again, _ = read_graphs(tmp_path / "a.npz")
     for a, b in zip(X, again, strict=True):
@@ -416,6 +418,8 @@ def test_samples_that_cannot_be_written(tmp_path):
         ([(sp.csr_matrix(np.eye(2)), [(0, 1)])], r"X\[0\]: node_features is a sparse csr_matrix"),
         ([x, {"nodes": np.eye(2)}], r"X\[1\] is a dict; expected a tuple"),
         ([np.eye(2)], r"X\[0\] is a ndarray; expected a tuple"),
+        ([x, Graph(np.eye(2), None)], r"X\[1\]: edges is None"),
+        ([(np.eye(2), None, None)], r"X\[0\]: edges is None"),
     ]:
         with pytest.raises(TypeError, match=message):
             write_graphs(tmp_path / "a.npz", X)

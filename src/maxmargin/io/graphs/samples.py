@@ -197,6 +197,10 @@ def _as_tuple(where: str, graph: Any) -> tuple[Any, ...]:
             f"{where} is a {type(graph).__name__}; expected a tuple (node_features, edges) or "
             "(node_features, edges, edge_features) of arrays."
         )
+    if len(graph) == 3 and graph[2] is None:
+        graph = graph[:2]
+    if len(graph) > 1 and graph[1] is None:
+        raise TypeError(f"{where}: edges is None; an empty list stands for no edges.")
     for name, part in zip(("node_features", "edges", "edge_features"), graph, strict=False):
         if sparse.issparse(part):
             raise TypeError(
