@@ -182,8 +182,10 @@ def test_thresholds(rng, model):
         kept = sets.node_scores(X) > value
         closed = sets.hierarchy_.closures(names)[0].toarray()
         np.testing.assert_array_equal(closed, kept)
-    with pytest.raises(TypeError, match="threshold must be a number"):
+    with pytest.raises(TypeError, match="threshold must be a finite number, got 'much'"):
         sets.predict(X, threshold="much")
+    with pytest.raises(ValueError, match="threshold must be a finite number, got -inf"):
+        sets.predict(X, threshold=-np.inf)
 
 
 def test_what_is_refused(rng):

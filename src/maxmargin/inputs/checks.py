@@ -34,13 +34,15 @@ def check_number(
 ) -> Any:
     """Return a finite number > low (>= low if closed), or raise an error that names it."""
     kind = Integral if integer else Real
-    wanted = "an integer" if integer else "a number"
-    bound = f"{'>=' if closed else '>'} {low:g}"
+    wanted = f"{'an integer' if integer else 'a number'} {'>=' if closed else '>'} {low:g}"
+    finite = f"{wanted} and finite"
+    if low == -math.inf:
+        wanted = finite = "an integer" if integer else "a finite number"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
-        raise TypeError(f"{name} must be {wanted} {bound}, got {value!r}.")
+        raise TypeError(f"{name} must be {wanted}, got {value!r}.")
     number = float(value)
     if not math.isfinite(number) or number < low or (number == low and not closed):
-        raise ValueError(f"{name} must be {wanted} {bound} and finite, got {value!r}.")
+        raise ValueError(f"{name} must be {finite}, got {value!r}.")
     return round(number) if integer else number
 
 
