@@ -377,6 +377,10 @@ def test_edge_fields(rng, tmp_path):
     assert hierarchy.closures(predicted)[0].nnz == sum(len(row) for row in predicted)
     field.save(tmp_path / "a.mm")
     assert maxmargin.load(tmp_path / "a.mm").predict(X) == field.predict(X)
+    field.set_params(alpha="maxmin").save(tmp_path / "a.mm")  # the default of older files
+    older = maxmargin.load(tmp_path / "a.mm")
+    assert older.alpha == "maxmin" and older.predict(X) == field.predict(X)
+    np.testing.assert_array_equal(clone(older).fit(X, y).coef_, field.coef_)
     check_field_answers(field, X[:4])
     for params, message in (
         ({"alpha": "none"}, "takes no alpha"),

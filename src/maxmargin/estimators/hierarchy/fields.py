@@ -63,7 +63,8 @@ def check_field(model: Any, cost: Any, alpha: Any) -> None:
     if not is_known and not isinstance(cost, OBJECTS):
         more = f" Or NodeHamming(...), LeafHamming(), EdgeLoss(...): those of model={model!r}."
         raise unknown("cost", cost, known, more)
-    if not isinstance(alpha, str) or alpha != "auto":
+    # "maxmin" was the default, is in the files of older models, and says nothing here.
+    if not isinstance(alpha, str) or alpha not in ("auto", "maxmin"):
         raise ValueError(
             f"alpha weighs nodes; model={model!r} has weights of edges, and takes no alpha. "
             "model='nodes' does."
