@@ -294,7 +294,7 @@ def chunker() -> Iterator[Line]:
         "hamming", (numbers.read(columns(X)), cells), numbers.read(columns(data.X_test)), scored,
         False,
     )  # fmt: skip
-    sizes = f"{N_CHUNKS} training sentences, {len(data.X_test)} test. Peer: ChainSVM on the same."
+    sizes = f"{len(X)} training sentences, {len(data.X_test)} test. Peer: ChainSVM on the same."
     yield from report("BiLSTM chunker, conll2000, chunk F1", found, peer, sizes)
 
 
@@ -328,7 +328,7 @@ def parser() -> Iterator[Line]:
         (numbers.read(columns(X)), y), numbers.read(columns(data.X_test)), scored, True,
     )  # fmt: skip
     sizes = (
-        f"{N_TREES} training sentences of at most {LONGEST} words, {len(truth)} test. "
+        f"{len(X)} training sentences of at most {LONGEST} words, {len(truth)} test. "
         "Peer: ParserSVM, first order, on the same."
     )
     yield from report("BiLSTM parser, EWT, UAS", found, peer, sizes)
