@@ -10,7 +10,8 @@ The chart has three tables of items, `values`, which one number names (`item_of`
 - HALF [h, e]: the words from h to e, h above all others, and all arcs that go out of h lead
   towards e;
 - ARC [h, m]: the words from h to m, with the arc h -> m; m has no child beyond itself yet;
-- BETWEEN [s, t], sibling model alone: the words from s to t > s, as a half of s and a half of t.
+- BETWEEN [s, t]: the words from s to t > s, as a half of s and a half of t. It is an item of the
+  sibling model alone; the model of first order has an arc between s and t in its place.
 
 An item is made of two smaller ones, split at some word r. Derivations of trees are unique, so k
 best lists and sums count each tree once. The root is not in the chart unless trees may have
@@ -68,8 +69,8 @@ def fill_chart(scores, siblings, many, chart):
             for r in range(s, t):
                 value = halves[s, r] + halves[t, r + 1]
                 best = value if value > best else best
+            between[s, t] = best
             if second:
-                between[s, t] = best
                 between[t, s] = best
                 right = halves[t, s + 1] + siblings[s, t, s]
                 for r in range(s + 1, t):
