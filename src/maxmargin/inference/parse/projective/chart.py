@@ -164,10 +164,9 @@ def split_score(scores, siblings, kind, a, b, r, below):
 
 
 @inlined
-def goal_value(scores, siblings, many, chart):
+def goal_value(scores, siblings, many, halves):
     """Return the score of the best tree, -inf if there is none, and where the goal is split."""
     n = scores.shape[0] - 1
-    halves = chart.values[0]
     if many:
         return halves[0, n], -1
     best, place = -np.inf, 1
@@ -193,13 +192,13 @@ def find_split(scores, siblings, flat, side, kind, a, b, value):
 
 
 @inlined
-def write_tree(scores, siblings, many, chart, goal_split, heads):
-    """Write the best tree: heads[m - 1] receives the head of word m."""
+def write_tree(scores, siblings, many, flat, side, stack, goal_split, heads):
+    """Write the best tree: heads[m - 1] receives the head of word m.
+
+    ``flat`` is chart.values as one row, ``side`` their second size, ``stack`` that of the chart.
+    """
     n = scores.shape[0] - 1
-    side = chart.values.shape[1]
-    flat = chart.values.reshape(-1)
     second = siblings.shape[0] > 0
-    stack = chart.stack
     stack[0, 0] = goal_of(side, n, many)
     count = 1
     while count > 0:

@@ -85,7 +85,7 @@ def tree_marginals(scores, siblings, many, temperature, room, arcs, pairs):
     """
     n = scores.shape[0] - 1
     fill_chart(scores, siblings, many, room.chart)
-    best, place = goal_value(scores, siblings, many, room.chart)
+    best, place = goal_value(scores, siblings, many, room.chart.values[0])
     if best == -np.inf:
         for h in range(n + 1):
             for m in range(n + 1):
@@ -93,7 +93,9 @@ def tree_marginals(scores, siblings, many, temperature, room, arcs, pairs):
         pairs[:] = 0.0
         return best
     if siblings.shape[0] == 0:
-        write_tree(scores, siblings, many, room.chart, place, room.heads)
+        values, stack = room.chart.values, room.chart.stack
+        flat, side = values.reshape(-1), values.shape[1]
+        write_tree(scores, siblings, many, flat, side, stack, place, room.heads)
         total = _exp_marginals(scores, many, temperature, room, arcs)
         if not total > 0.0:
             total = scaled_marginals(scores, many, temperature, best, room, arcs)
