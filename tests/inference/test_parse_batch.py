@@ -20,7 +20,13 @@ from maxmargin.inference.parse.projective import (
     best_projective_batch,
     projective_marginals_batch,
 )
-from maxmargin.inference.parse.projective.lanes import WIDTH, best_of_runs, lanes_room, sum_of_runs
+from maxmargin.inference.parse.projective.lanes import (
+    WIDTH,
+    best_of_runs,
+    copy_cell,
+    lanes_room,
+    sum_of_runs,
+)
 
 IS_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 #: Sizes of batches: none, some lanes, all of them, one more, three groups.
@@ -175,23 +181,18 @@ def test_runs(rng):
     finite = np.where(one > -np.inf, one, 0.0)
     for n_cells in (0, 1, 2, 5, 16, 31):
         results = []
-        for best, total in [(best_of_runs, sum_of_runs), (_best, _total)]:
-            best, total = (f if best is best_of_runs else compiled(f) for f in (best, total))
-            out = np.ones((5, WIDTH))
-            best(one, 3, other, 7, n_cells, out, 1)
-            total(finite, 3, other, 7, n_cells, out, 2, 0)
-            total(finite, 3, other, 7, n_cells, out, 3, 1)
-            results.append(out)
+        for run in (_runs, compiled(_runs)):
+            results.append(np.ones((6, WIDTH)))
+            run(one, finite, other, n_cells, results[-1])
         np.testing.assert_array_equal(results[0][:2], results[1][:2])
         np.testing.assert_allclose(results[0], results[1], rtol=1e-12, atol=1e-13)
 
 
-def _best(one, i, other, j, n_cells, out, to):
-    best_of_runs(one, i, other, j, n_cells, out, to)
-
-
-def _total(one, i, other, j, n_cells, out, to, kept):
-    sum_of_runs(one, i, other, j, n_cells, out, to, kept)
+def _runs(one, finite, other, n_cells, out):
+    best_of_runs(one, 3, other, 7, n_cells, out, 1)
+    sum_of_runs(finite, 3, other, 7, n_cells, out, 2, 0)
+    sum_of_runs(finite, 3, other, 7, n_cells, out, 3, 1)
+    copy_cell(one, n_cells, out, 4)
 
 
 ZEROS = np.zeros((2, 4, 4))

@@ -14,7 +14,12 @@ import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
 from maxmargin.inference.parse.projective.chart import goal_value, write_tree
-from maxmargin.inference.parse.projective.lanes import WIDTH, best_of_runs, lanes_room
+from maxmargin.inference.parse.projective.lanes import (
+    WIDTH,
+    best_of_runs,
+    copy_cell,
+    lanes_room,
+)
 
 
 class BatchChart(NamedTuple):
@@ -95,6 +100,5 @@ def _fill_lanes(scores, lengths, group, many, side, values, mirror):
             best_of_runs(
                 values, arcs + s * side + s + 1, mirror, t * side + s + 1, t - s, values, right
             )
-            for lane in range(WIDTH):
-                mirror[right, lane] = values[left, lane]
-                mirror[left, lane] = values[right, lane]
+            copy_cell(values, left, mirror, right)
+            copy_cell(values, right, mirror, left)

@@ -21,7 +21,12 @@ import numpy.typing as npt
 from maxmargin.core.compile import kernel
 from maxmargin.inference._exp import exp_below
 from maxmargin.inference._inline import inlined
-from maxmargin.inference.parse.projective.lanes import WIDTH, lanes_room, sum_of_runs
+from maxmargin.inference.parse.projective.lanes import (
+    WIDTH,
+    copy_cell,
+    lanes_room,
+    sum_of_runs,
+)
 
 #: There are fewer than e^(TREES_PER_WORD n) trees; what is lost weighs less than e^-44 of the sum.
 TREES_PER_WORD, WIDEST = 2.0, 700.0
@@ -53,8 +58,10 @@ class BatchSums(NamedTuple):
 def batch_sums_room(n_words: int) -> BatchSums:
     """Return workspace for eight sentences of up to ``n_words`` words."""
     size = n_words + 1
-    sizes = [size * size] * 8 + [size, 2, 1]
-    return BatchSums(*(lanes_room(n_cells) for n_cells in sizes))
+    ends = np.cumsum([size * size] * 8 + [size, 2, 1])
+    # One array: memory that was freed in one piece is mostly still there at the next call.
+    room = lanes_room(int(ends[-1]))
+    return BatchSums(*np.split(room, ends[:-1]))
 
 
 @kernel
@@ -160,17 +167,15 @@ def _inside(many, n, side, room):
                 right, left, n_cells = s * side + t, t * side + s, t - s
                 from_s, from_t = s * side + s, t * side + s
                 sum_of_runs(halves, from_s, halves, from_t + 1, n_cells, arcs, right, 0)
-                is_word = 1.0 if s > 0 else 0.0  # the root is nobody's child
-                for lane in range(WIDTH):
-                    below = arcs[right, lane]
-                    arcs[right, lane] = arc_mirror[left, lane] = below * weights[right, lane]
-                    below *= is_word
-                    arcs[left, lane] = arc_mirror[right, lane] = below * weights[left, lane]
+                # Of arcs into the root all weights are 0.
+                sum_of_runs(arcs, right, weights, left, 1, arcs, left, 0)
+                sum_of_runs(arcs, right, weights, right, 1, arcs, right, 0)
+                copy_cell(arcs, left, arc_mirror, right)
+                copy_cell(arcs, right, arc_mirror, left)
                 sum_of_runs(mirror, from_s, arcs, from_t, n_cells, halves, left, 0)
                 sum_of_runs(arcs, from_s + 1, mirror, from_t + 1, n_cells, halves, right, 0)
-                for lane in range(WIDTH):
-                    mirror[right, lane] = halves[left, lane]
-                    mirror[left, lane] = halves[right, lane]
+                copy_cell(halves, left, mirror, right)
+                copy_cell(halves, right, mirror, left)
 
 
 @inlined
@@ -213,20 +218,16 @@ def _outside(lengths, group, many, n, side, room):
                 sum_of_runs(mirror_slopes, from_t, arc_mirror, from_s, n_below, slopes, right, 1)
                 sum_of_runs(pairs, from_t, mirror, before, n_below, slopes, left, 1)
                 sum_of_runs(mirror_slopes, above, arc_mirror, own + 1, n_above, slopes, left, 1)
-                for lane in range(WIDTH):
-                    mirror_slopes[left, lane] = slopes[right, lane]
-                    mirror_slopes[right, lane] = slopes[left, lane]
+                copy_cell(slopes, left, mirror_slopes, right)
+                copy_cell(slopes, right, mirror_slopes, left)
                 # An arc s -> t is part of right halves of s that end at t or later.
                 sum_of_runs(slopes, right, halves, own, n_above + 1, found, 0, 0)
                 sum_of_runs(slopes, from_t, halves, from_s, n_below + 1, found, 1, 0)
-                is_word = 1.0 if s > 0 else 0.0
-                for lane in range(WIDTH):
-                    to_right, to_left = found[0, lane], found[1, lane] * is_word
-                    pairs[right, lane] = pairs[left, lane] = (
-                        to_right * weights[right, lane] + to_left * weights[left, lane]
-                    )
-                    weights[right, lane] = to_right * arcs[right, lane]
-                    weights[left, lane] = to_left * arcs[left, lane]
+                sum_of_runs(found, 0, weights, right, 1, pairs, right, 0)
+                sum_of_runs(found, 1, weights, left, 1, pairs, right, 1)
+                copy_cell(pairs, right, pairs, left)
+                sum_of_runs(found, 0, arcs, right, 1, weights, right, 0)
+                sum_of_runs(found, 1, arcs, left, 1, weights, left, 0)
 
 
 @inlined

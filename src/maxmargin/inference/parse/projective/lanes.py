@@ -48,9 +48,14 @@ def sum_of_runs(one, i, other, j, n_cells, out, to, kept):
     out[to] = own + (one[i : i + n_cells] * other[j : j + n_cells]).sum(axis=0)
 
 
+def copy_cell(one, i, out, to):
+    """out[to] = one[i], in all lanes."""
+    out[to] = one[i]
+
+
 @overloads(best_of_runs)
 def _best_of_runs(one, i, other, j, n_cells, out, to):
-    best, _ = _vectors()
+    best, _, _ = _vectors()
 
     def call(one, i, other, j, n_cells, out, to):
         best(one, i, other, j, n_cells, out, to)
@@ -60,7 +65,7 @@ def _best_of_runs(one, i, other, j, n_cells, out, to):
 
 @overloads(sum_of_runs)
 def _sum_of_runs(one, i, other, j, n_cells, out, to, kept):
-    _, total = _vectors()
+    _, total, _ = _vectors()
 
     def call(one, i, other, j, n_cells, out, to, kept):
         total(one, i, other, j, n_cells, out, to, kept)
@@ -68,9 +73,19 @@ def _sum_of_runs(one, i, other, j, n_cells, out, to, kept):
     return call
 
 
+@overloads(copy_cell)
+def _copy_cell(one, i, out, to):
+    _, _, copy = _vectors()
+
+    def call(one, i, out, to):
+        copy(one, i, out, to)
+
+    return call
+
+
 @cache
-def _vectors() -> tuple[Any, Any]:
-    """Return both functions as code for the compiler, which is not imported before."""
+def _vectors() -> tuple[Any, Any, Any]:
+    """Return the functions as code for the compiler, which is not imported before."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -140,4 +155,16 @@ def _vectors() -> tuple[Any, Any]:
     def total(typing, one, i, other, j, n_cells, out, to, kept):
         return signature_of(one, other, out, kept), generator(0.0, plus, times)
 
-    return best, total
+    @intrinsic
+    def copy(typing, one, i, out, to):
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            source, target = (
+                make_array(signature.args[k])(context, builder, given[k]).data for k in (0, 2)
+            )
+            cell = builder.load(address(builder, source, given[1]), align=8)
+            builder.store(cell, address(builder, target, given[3]), align=8)
+            return context.get_dummy_value()
+
+        return types.void(one, types.int64, out, types.int64), generate
+
+    return best, total, copy
