@@ -98,24 +98,9 @@ def maximize_batch(
     array([11.,  5.])
     """
     given, words = _check(scores, lengths)
-    plain, relation = given, None
-    if given.ndim == 4:
-        plain, relation = np.full(given.shape[:3], -np.inf), np.zeros(given.shape[:3], np.int32)
-        for i in range(len(given)):
-            best_relations(given[i], plain[i], relation[i])
-    heads = np.full((len(given), given.shape[1] - 1), -1, dtype=np.int32)
-    totals, many = np.zeros(len(given)), 0 if one_root else 1
-    if projective:
-        room = batch_chart_room(int(words.max(initial=1)))
-        best_projective_batch(plain, words, _longest_first(words), many, room, heads, totals)
-    else:
-        _check_spread(plain, words, 0.0)
-        best_spanning_batch(plain, words, many, heads, totals)
-    _check_feasible(totals)
-    if relation is None:
-        return BatchTrees(heads, None, totals)
-    chosen = relation[np.arange(len(heads))[:, None], heads, np.arange(1, given.shape[1])]
-    return BatchTrees(heads, np.where(heads < 0, np.int32(-1), chosen), totals)
+    found = trees_of_batch(given, words, projective, 0 if one_root else 1)
+    _check_feasible(found.scores)
+    return found
 
 
 def marginals_batch(
@@ -153,15 +138,37 @@ def marginals_batch(
     return found
 
 
+def trees_of_batch(scores: Floats, lengths: Lengths, projective: bool, many: int) -> BatchTrees:
+    """Do as `maximize_batch` with what was checked; scores of trees may be -inf."""
+    plain, relation = scores, None
+    if scores.ndim == 4:
+        plain, relation = np.empty(scores.shape[:3]), np.zeros(scores.shape[:3], dtype=np.int32)
+        plain[:, :, 0] = -np.inf
+        for i in range(len(scores)):
+            best_relations(scores[i], plain[i], relation[i])
+    n, longest = len(scores), scores.shape[1] - 1
+    heads, totals = np.full((n, longest), -1, dtype=np.int32), np.zeros(n)
+    if projective:
+        room = batch_chart_room(int(lengths.max(initial=1)))
+        best_projective_batch(plain, lengths, _longest_first(lengths), many, room, heads, totals)
+    else:
+        _check_spread(plain, lengths, 0.0)
+        best_spanning_batch(plain, lengths, many, heads, totals)
+    if relation is None:
+        return BatchTrees(heads, None, totals)
+    chosen = relation[np.arange(n)[:, None], heads, np.arange(1, longest + 1)]
+    return BatchTrees(heads, np.where(heads < 0, np.int32(-1), chosen), totals)
+
+
 def marginals_of_batch(
     scores: Floats, lengths: Lengths, projective: bool, many: int, temperature: float
 ) -> BatchMarginals:
     """Do as `marginals_batch` with what was checked; log partitions may be -inf."""
     plain = scores
     if scores.ndim == 4:
-        plain = np.full(scores.shape[:3], -np.inf)
-        for own, sums in zip(scores, plain, strict=True):
-            sum_relations(own, temperature, sums)
+        plain, shares = np.empty(scores.shape[:3]), np.empty(scores.shape)
+        for i in range(len(scores)):
+            sum_relations(scores[i], temperature, plain[i], shares[i])
     arcs, totals, longest = np.zeros(plain.shape), np.zeros(len(plain)), int(lengths.max(initial=1))
     if projective:
         room = batch_sums_room(longest)
@@ -174,10 +181,9 @@ def marginals_of_batch(
         spanning_marginals_batch(plain, lengths, many, temperature, sums_room, totals, arcs)
     if scores.ndim == 3:
         return BatchMarginals(arcs, totals)
-    labelled = np.zeros(scores.shape)
     for i in range(len(scores)):
-        share_relations(scores[i], plain[i], temperature, arcs[i], labelled[i])
-    return BatchMarginals(labelled, totals)
+        share_relations(arcs[i], shares[i])
+    return BatchMarginals(shares, totals)
 
 
 def _do_one_by_one(

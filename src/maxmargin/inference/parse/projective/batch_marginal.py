@@ -12,6 +12,7 @@ slopes of the parts of an item would store two numbers per split.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -58,10 +59,10 @@ class BatchSums(NamedTuple):
 def batch_sums_room(n_words: int) -> BatchSums:
     """Return workspace for eight sentences of up to ``n_words`` words."""
     size = n_words + 1
-    ends = np.cumsum([size * size] * 8 + [size, 2, 1])
     # One array: memory that was freed in one piece is mostly still there at the next call.
-    room = lanes_room(int(ends[-1]))
-    return BatchSums(*np.split(room, ends[:-1]))
+    ends = list(itertools.accumulate([size * size] * 8 + [size, 2, 1], initial=0))
+    room = lanes_room(ends[-1])
+    return BatchSums(*(room[first:end] for first, end in itertools.pairwise(ends)))
 
 
 @kernel
