@@ -16,8 +16,8 @@ _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 
 
 @inlined_as_written
-def exp_below(x):
-    """Return exp(x) for x <= 0, within 3e-16 of it; 0 below `LEAST`.
+def fast_exp(x):
+    """Return exp(x) for x <= 709, within 3e-16 of it as a share; 0 below `LEAST`.
 
     math.exp is a call, and a loop over calls takes 4 ns for each; this is arithmetic, which
     vectorises. exp(x) = 2^k exp(r), |r| <= log(2) / 2, and exp(r) is its series.

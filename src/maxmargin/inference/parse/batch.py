@@ -214,15 +214,14 @@ def _check(scores: Any, lengths: Any) -> tuple[Floats, Lengths]:
         )
     _check_relations("scores", given.shape[3:])
     n, longest = len(given), given.shape[1] - 1
-    if lengths is None:
-        words = np.full(n, longest, dtype=np.int64)
-    else:
-        words = np.asarray(lengths)
-        if words.shape != (n,) or (n and words.dtype.kind not in "iu"):
-            raise ValueError(
-                f"lengths must be {n} integers, one per sentence; got {words.dtype} of shape "
-                f"{words.shape}."
-            )
+    words = np.full(n, longest, dtype=np.int64) if lengths is None else np.asarray(lengths)
+    if lengths is None and longest > 0:
+        return given, words
+    if words.shape != (n,) or (n and words.dtype.kind not in "iu"):
+        raise ValueError(
+            f"lengths must be {n} integers, one per sentence; got {words.dtype} of shape "
+            f"{words.shape}."
+        )
     wrong = np.flatnonzero((words < 1) | (words > longest))
     if len(wrong):
         i = wrong[0]
@@ -272,9 +271,11 @@ def _check_feasible(totals: Floats) -> None:
 def _check_spread(scores: Floats, lengths: Lengths, temperature: float) -> None:
     """Refuse scores that differ too much for trees of any shape; the best have temperature 0."""
     size = scores.shape[1]
-    # Of all scores, mostly, which is done at once; else sentence by sentence.
-    finite = np.abs(scores, out=np.zeros_like(scores), where=scores > -np.inf)
-    apart = 2.0 * float(finite.max(initial=0.0))
+    # Of all scores at once, mostly; else without those that are -inf, and then one by one.
+    least, most = scores.min(initial=0.0), scores.max(initial=0.0)
+    if least == -np.inf:
+        least = scores.min(initial=0.0, where=scores > -np.inf)
+    apart = most - least
     if apart * size <= LARGEST and not 0.0 < temperature < 1e-13 * apart:
         return
     for i, n in enumerate(lengths):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference._exp import exp_below
+from maxmargin.inference._exp import fast_exp
 
 
 @kernel
@@ -57,7 +57,7 @@ def sum_relations(scores, temperature, sums, shares):
                 shares[h, m, label] = apart
         row = shares[h].reshape(-1)  # one line of numbers, so that this loop is vectors
         for at in range(row.shape[0]):
-            row[at] = exp_below(row[at])
+            row[at] = fast_exp(row[at])
         for m in range(size):
             if sums[h, m] > -np.inf:
                 total = 0.0

@@ -2,7 +2,7 @@
 
 Arcs weigh exp((score - base) / temperature), base the best score of an arc into the same word. So
 no weight is above 1, no sum above the number of trees, and what underflows is the part of trees
-that all together weigh less than e^(TREES_PER_WORD n - 744). Where that is something beside the
+that all together weigh less than e^(TREES_PER_WORD n - 708). Where that is something beside the
 sum, and of very long sentences, it is left to `tree_marginals`.
 
 The way back is written the other way round than `_outside` of single sentences: every slope is the
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference._exp import exp_below
+from maxmargin.inference._exp import fast_exp
 from maxmargin.inference._inline import inlined
 from maxmargin.inference.parse.projective.lanes import (
     WIDTH,
@@ -28,9 +28,8 @@ from maxmargin.inference.parse.projective.lanes import (
     lanes_room,
     sum_of_runs,
 )
+from maxmargin.inference.parse.projective.marginal import TREES_PER_WORD, WIDEST
 
-#: There are fewer than e^(TREES_PER_WORD n) trees; what is lost weighs less than e^-44 of the sum.
-TREES_PER_WORD, WIDEST = 2.0, 700.0
 #: So many ends of spans are taken together on a way through the chart: what begins at s is read
 #: from memory once for all of them. That is 5 to 10% of the time of 100 words.
 STRIP = 8
@@ -151,7 +150,7 @@ def _raise(row, base):
 def _exp_row(row, base, rate):
     """Replace row by exp((row - base) * rate)."""
     for at in range(row.shape[0]):
-        row[at] = exp_below((row[at] - base[at]) * rate)
+        row[at] = fast_exp((row[at] - base[at]) * rate)
 
 
 @kernel

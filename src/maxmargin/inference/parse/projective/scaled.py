@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.core.compile import kernel
-from maxmargin.inference._exp import exp_below
+from maxmargin.inference._exp import fast_exp
 from maxmargin.inference._inline import inlined_as_written
 
 #: Sums beyond this, as a tree of more than 150 words may have, are left to logarithms. The product
@@ -66,7 +66,7 @@ def _weight(left, right, best, rate):
 
     The scores are added as `fill_chart` adds them, which fastmath must not change.
     """
-    return exp_below(((left + right) - best) * rate)
+    return fast_exp(((left + right) - best) * rate)
 
 
 @kernel(fastmath=True)

@@ -28,7 +28,8 @@ def best_spanning_batch(scores, lengths, many, heads, totals):
     largest = scores.shape[1]
     room, own = contraction_room(largest - 1), np.empty(largest * largest)
     for i in range(scores.shape[0]):
-        totals[i] = best_spanning(_copied(scores[i], lengths[i], own), many, room, heads[i])
+        sentence = _cut(scores[i], lengths[i], own)
+        totals[i] = best_spanning(sentence, many, room, heads[i])
 
 
 @kernel
@@ -45,16 +46,18 @@ def spanning_marginals_batch(scores, lengths, many, temperature, room, totals, a
     rows, shares = np.empty(largest * largest), np.empty(largest * largest)
     for i in range(scores.shape[0]):
         size = lengths[i] + 1
-        own = _copied(scores[i], lengths[i], rows)
+        own = _cut(scores[i], lengths[i], rows)
         found = shares[: size * size].reshape((size, size))
         totals[i] = spanning_marginals(own, many, temperature, room, found)
         arcs[i, :size, :size] = found
 
 
 @inlined
-def _copied(scores, length, room):
-    """Return the scores of a sentence without its padding."""
+def _cut(scores, length, room):
+    """Return the scores of a sentence without its padding, as one piece."""
     size = length + 1
+    if size == scores.shape[0]:
+        return scores
     own = room[: size * size].reshape((size, size))
     for h in range(size):
         for m in range(size):
