@@ -154,11 +154,11 @@ def test_a_tree_that_all_but_ties_is_not_lost_in_a_batch():
 
 @pytest.mark.skipif(IS_PYTHON, reason="takes minutes")
 def test_sums_of_very_many_trees_are_left_to_logarithms():
-    n = 360
+    n = 335
     found = parse.marginals_batch(np.zeros((1, n + 1, n + 1)))
     # There are binomial(3 n - 2, n - 1) / n trees.
     expected = gammaln(3 * n - 1) - gammaln(n) - gammaln(2 * n) - np.log(n)
-    assert expected > 650.0
+    assert expected > 600.0
     assert found.log_partition[0] == pytest.approx(expected)
     np.testing.assert_allclose(found.arcs[0, :, 1:].sum(axis=0), 1.0)
 
