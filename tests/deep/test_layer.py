@@ -17,6 +17,7 @@ from maxmargin.deep import (  # noqa: E402
     Hierarchies,
     LabelSets,
     OwnStructure,
+    Parses,
     Rankings,
     StructuredLoss,
     board,
@@ -109,6 +110,37 @@ def test_chains_at_once_and_one_after_the_other(rng, monkeypatch):
         monkeypatch.setattr(Chains, "expected_together", lambda *args: None)
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_relations", [None, 1, 3])
+@pytest.mark.parametrize("projective", [True, False])
+def test_parses_at_once_and_one_after_the_other(rng, monkeypatch, projective, n_relations):
+    layer = StructuredLoss(Parses(n_relations, projective, one_root=False), "uas")
+    wide = () if n_relations is None else (n_relations,)
+    # Whole numbers, of which trees tie; the first sentence is left out, one has forbidden arcs.
+    arcs = torch.tensor(rng.integers(-2, 3, size=(10, 6, 6, *wide)), dtype=torch.float32)
+    arcs[3, 2:, 1] = -torch.inf
+    lengths = torch.tensor([0, 5, 3, 5, 1, 2, 5, 4, 4, 3])
+    truths = torch.zeros((10, 5, 2) if wide else (10, 5), dtype=torch.long)
+    found = []
+    for _ in range(2):
+        given = arcs.clone().requires_grad_()
+        likelihood = layer.log_likelihood(given, truths, lengths)
+        (likelihood * torch.linspace(-1.0, 2.0, 10)).sum().backward()
+        found.append([likelihood.detach(), given.grad, layer.marginals(given, lengths)])
+        found[-1].append(layer.decode(given, lengths))
+        monkeypatch.setattr(Parses, "expected_together", lambda *args: None)
+        monkeypatch.setattr(Parses, "best_together", lambda *args: None)
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+def test_a_batch_of_parses_with_a_sentence_that_has_no_tree():
+    layer, arcs = StructuredLoss(Parses(), "uas"), torch.zeros(3, 3, 3)
+    arcs[2] = -torch.inf
+    with pytest.raises(ValueError, match="the constraints allow no output"):
+        layer.marginals(arcs)
+    assert layer.decode(arcs)[:2].shape == (2, 2)
 
 
 def test_marginals_that_are_not_known_are_refused(as_python):

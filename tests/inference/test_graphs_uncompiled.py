@@ -18,6 +18,7 @@ TESTS = [
     "test_graph_junction.py",
     "test_hierarchy_kernels.py",
     "test_parse_kernels.py",
+    "test_parse_batch.py",
     "test_contract.py",
     "test_admm.py",
     "test_graph_public.py::test_every_method_brackets_the_best_score",

@@ -219,6 +219,49 @@ def test_marginals(sentences):
             np.testing.assert_allclose(pairs, expected_pairs, atol=1e-9)
 
 
+@pytest.mark.parametrize("second", [False, True])
+def test_marginals_of_ties_however_cold_and_hot(second):
+    # Whole numbers, of which many trees have the same sum. Those of size 50 make arcs that beside
+    # the best tree's weigh e^-750, and others that make up for them.
+    rng, n_cases = np.random.default_rng(2), N_CASES if IS_PYTHON else 20 * N_CASES
+    temperatures = [1e-10, 1e-6, 0.01, 1.0, 1.0, 1.0, 1e6]
+    for temperature in np.resize(temperatures, n_cases).tolist():
+        n, many = int(rng.integers(1, 6)), int(rng.integers(2))
+        scores = rng.integers(-18, 19, size=(n + 1, n + 1)) * float(rng.choice([0, 1, 50, 2**40]))
+        scores[rng.random(scores.shape) < rng.choice([0.0, 0.5])] = -np.inf
+        siblings = rng.integers(-1, 2, size=(n + 1,) * 3).astype(float) if second else NONE
+        listed, words = trees(n, True, not many), np.arange(1, n + 1)
+        values = scores[listed, words].sum(axis=1)
+        if second:
+            values += siblings[listed, words, all_siblings(n, not many)].sum(axis=1)
+        best = values.max()
+        if best == -np.inf:
+            continue
+        weights = np.exp((values - best) / temperature)
+        arcs, expected = np.full_like(scores, np.nan), np.zeros_like(scores)
+        chance = (weights / weights.sum())[:, None] + np.zeros_like(listed)
+        np.add.at(expected, (listed, np.broadcast_to(words, listed.shape)), chance)
+        room, pairs = tree_sums_room(n), np.zeros_like(siblings)
+        with np.errstate(all="ignore"):
+            found = tree_marginals(scores, siblings, many, temperature, room, arcs, pairs)
+        assert found == pytest.approx(best / temperature + np.log(weights.sum()), rel=1e-12)
+        np.testing.assert_allclose(arcs, expected, atol=1e-11)
+
+
+def test_a_tree_that_all_but_ties_is_not_lost():
+    # Beside the best tree, 4 1 1 0 0, an arc of 3 1 5 3 0 weighs e^-750 in all, and the others make
+    # up for it. Exponentials lost it, and all else added up.
+    scores = np.full((6, 6), -np.inf)
+    for head, word, value in [
+        (0, 4, 550.001), (0, 5, 850.001), (1, 2, 400.001), (1, 3, 50.001), (3, 1, 500.0),
+        (3, 4, 850.0), (4, 1, -99.999), (5, 3, -850.0), (1, 4, -450.0), (0, 2, -650.0),
+    ]:  # fmt: skip
+        scores[head, word] = value
+    arcs = np.zeros_like(scores)
+    tree_marginals(scores, NONE, 1, 1.0, tree_sums_room(5), arcs, NONE)
+    np.testing.assert_allclose(arcs[4, 1], 1.0 / (1.0 + np.exp(-0.003)), atol=1e-9)
+
+
 def test_profile():
     rng = np.random.default_rng(1)
     for _ in range(2 * N_CASES):

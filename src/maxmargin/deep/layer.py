@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,10 @@ class StructuredLayer(torch.nn.Module):  # type: ignore[misc]
         if isinstance(self.structure, Rankings):
             order = self.structure.best(arrays["scores"], as_integers("lengths", lengths))
             return torch.from_numpy(order)
+        if self._n_jobs == 1 and os.environ.get("MAXMARGIN_MODE") != "python":
+            at_once = self.structure.best_together(arrays, encoded)
+            if at_once is not None:
+                return torch.from_numpy(at_once)
         cells: list[np.ndarray] = []
         if encoded.data is not None:
             batch = Batch(encoded, self._free, arrays)

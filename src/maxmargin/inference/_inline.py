@@ -18,3 +18,11 @@ def inlined(function: F) -> F:
     every sample this would be most of the time.
     """
     return jitable(function, forceinline=True)
+
+
+def inlined_as_written(function: F) -> F:
+    """Do as `inlined`, and keep the order of sums within the function.
+
+    What a caller with fastmath inlines is compiled with fastmath otherwise.
+    """
+    return jitable(function, forceinline=True, fastmath=False)

@@ -125,6 +125,13 @@ class LayerStructure:
         """Return the outputs of a batch as truths are given, -1 where it is padded."""
         raise NotImplementedError
 
+    def best_together(self, arrays: dict[str, np.ndarray], encoded: Encoded) -> np.ndarray | None:
+        """Return the best outputs of a batch as `outputs` does; None: the oracles are to be asked.
+
+        For structures that have a shorter way from potentials to outputs.
+        """
+        return None
+
     def beside(self, encoded: Encoded, edges: Any, cost: Any) -> list[Any] | None:
         """Return what `k_best` and `expected` need of each example besides its potentials."""
         return None

@@ -23,6 +23,7 @@ from maxmargin.deep.structures.base import (
 )
 from maxmargin.features.rows import as_features, frozen
 from maxmargin.inference import parse as inference
+from maxmargin.inference.parse.batch import marginals_of_batch, trees_of_batch
 from maxmargin.structures.parse.arcs import ArcRows
 from maxmargin.structures.parse.data import ParseData, tree_fault
 
@@ -190,6 +191,47 @@ class Parses(LayerStructure):
         options: Any = {"projective": self.projective, "one_root": self.one_root}
         found = inference.marginals(own["arcs"], **options)
         return found.log_partition, {"arcs": found.arcs}
+
+    def best_together(self, arrays: dict[str, np.ndarray], encoded: Encoded) -> np.ndarray | None:
+        """Return the best trees of all sentences; None where one has none."""
+        n, longest = arrays["arcs"].shape[0], arrays["arcs"].shape[1] - 1
+        found = self._of_batch(trees_of_batch, arrays, encoded)
+        if found is None or found.scores.min() == -np.inf:
+            return None
+        own = found.heads if found.relations is None else np.stack(found[:2], axis=2)
+        trees = np.full((n, longest, *own.shape[2:]), -1, dtype=np.int64)
+        trees[encoded.kept] = own
+        return trees
+
+    def expected_together(
+        self, arrays: dict[str, np.ndarray], encoded: Encoded
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
+        """Return what `expected` does for all sentences, in one call unless one has no tree."""
+        found = self._of_batch(marginals_of_batch, arrays, encoded, 1.0)
+        if found is None or found.log_partition.min() == -np.inf:
+            return None
+        n, kept = encoded.n_examples, encoded.kept
+        if len(kept) == n:
+            return found.log_partition, {"arcs": found.arcs}
+        totals, arcs = np.zeros(n), np.zeros(arrays["arcs"].shape)
+        totals[kept], arcs[kept] = found.log_partition, found.arcs
+        return totals, {"arcs": arcs}
+
+    def _of_batch(
+        self, ask: Any, arrays: dict[str, np.ndarray], encoded: Encoded, *rest: float
+    ) -> Any:
+        """Return what is found for the sentences that are kept; None where scores are refused."""
+        given, kept = arrays["arcs"], encoded.kept
+        if encoded.data is None:
+            return None
+        scores = np.ascontiguousarray(
+            given if len(kept) == len(given) else given[kept], dtype=np.float64
+        )
+        words = np.diff(encoded.data.offsets)[: len(kept)]
+        try:
+            return ask(scores, words, self.projective, 0 if self.one_root else 1, *rest)
+        except ValueError:  # the numbers of sentences are those of the batch where it is told again
+            return None
 
     def score(self, potentials: dict[str, Any], truths: Any, lengths: Any, edges: Any) -> Any:
         """Return the scores of trees."""

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from maxmargin.inference.parse.batch import (
+    BatchMarginals,
+    BatchTrees,
+    marginals_batch,
+    maximize_batch,
+)
 from maxmargin.inference.parse.public import (
     ArcMarginals,
     Parse,
@@ -15,10 +21,14 @@ from maxmargin.inference.parse.public import (
 
 __all__ = [
     "ArcMarginals",
+    "BatchMarginals",
+    "BatchTrees",
     "Parse",
     "k_best",
     "marginals",
+    "marginals_batch",
     "maximize",
+    "maximize_batch",
     "profile",
     "score",
     "siblings_of",

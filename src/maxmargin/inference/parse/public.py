@@ -215,10 +215,10 @@ def marginals(
     """
     problem = _check(scores, siblings, projective, one_root, forbidden, forced)
     n, temperature = problem.n_words, check_temperature(temperature)
-    plain = problem.plain
+    plain, labelled = problem.plain, None
     if problem.relation is not None:
-        plain = np.full_like(plain, -np.inf)
-        sum_relations(problem.scores, temperature, plain)
+        plain, labelled = np.empty_like(plain), np.empty_like(problem.scores)
+        sum_relations(problem.scores, temperature, plain, labelled)
     arcs, pairs = np.zeros((n + 1, n + 1)), np.zeros_like(problem.siblings)
     if projective:
         room = tree_sums_room(n)
@@ -236,9 +236,8 @@ def marginals(
             plain, problem.many, temperature, reduction_room(n), arcs
         )
     check_feasible(log_partition)
-    if problem.relation is not None:
-        labelled = np.zeros_like(problem.scores)
-        share_relations(problem.scores, plain, temperature, arcs, labelled)
+    if labelled is not None:
+        share_relations(arcs, labelled)
         return ArcMarginals(labelled, None, float(log_partition))
     return ArcMarginals(arcs, pairs if siblings is not None else None, float(log_partition))
 

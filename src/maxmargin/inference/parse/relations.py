@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from maxmargin.core.compile import kernel
+from maxmargin.inference._exp import fast_exp
 
 
 @kernel
@@ -36,39 +37,45 @@ def best_relations(scores, best, relation):
 
 
 @kernel
-def sum_relations(scores, temperature, sums):
+def sum_relations(scores, temperature, sums, shares):
     """Write temperature * log sum over relations of exp(score / temperature), for each arc.
 
-    Parameters are those of `best_relations`; ``sums`` is overwritten.
+    Parameters are those of `best_relations`; ``sums`` is overwritten, and ``shares``, of the shape
+    of ``scores``: how likely each relation is, given the arc.
     """
     size, _, n_relations = scores.shape
+    rate = 1.0 / temperature
     for h in range(size):
-        for m in range(1, size):
+        for m in range(size):
             top = -np.inf
             for label in range(n_relations):
                 top = max(top, scores[h, m, label])
-            total = 0.0
-            if top > -np.inf:
-                for label in range(n_relations):
-                    total += math.exp((scores[h, m, label] - top) / temperature)
-                top += temperature * math.log(total)
+            top = top if m > 0 else -np.inf
             sums[h, m] = top
+            for label in range(n_relations):
+                apart = (scores[h, m, label] - top) * rate if top > -np.inf else -np.inf
+                shares[h, m, label] = apart
+        row = shares[h].reshape(-1)  # one line of numbers, so that this loop is vectors
+        for at in range(row.shape[0]):
+            row[at] = fast_exp(row[at])
+        for m in range(size):
+            if sums[h, m] > -np.inf:
+                total = 0.0
+                for label in range(n_relations):
+                    total += shares[h, m, label]
+                sums[h, m] += temperature * math.log(total)
+                for label in range(n_relations):
+                    shares[h, m, label] /= total
 
 
 @kernel
-def share_relations(scores, sums, temperature, arcs, labelled):
-    """Write the marginals of arcs with relations, given those of arcs, after `sum_relations`.
-
-    labelled : float64 array of the shape of ``scores``, overwritten
-    """
-    size, _, n_relations = scores.shape
+def share_relations(arcs, shares):
+    """Replace shares, as `sum_relations` wrote them, by marginals, given those of arcs."""
+    size, _, n_relations = shares.shape
     for h in range(size):
         for m in range(size):
             for label in range(n_relations):
-                labelled[h, m, label] = 0.0
-                if m > 0 and arcs[h, m] > 0.0:
-                    share = math.exp((scores[h, m, label] - sums[h, m]) / temperature)
-                    labelled[h, m, label] = arcs[h, m] * share
+                shares[h, m, label] *= arcs[h, m]
 
 
 @kernel

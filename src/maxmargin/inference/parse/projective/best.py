@@ -26,7 +26,8 @@ def best_projective(scores, siblings, many, chart, heads):
     nothing is written.
     """
     fill_chart(scores, siblings, many, chart)
-    best, place = goal_value(scores, siblings, many, chart)
+    best, place = goal_value(scores, siblings, many, chart.values[0])
     if best > -float("inf"):
-        write_tree(scores, siblings, many, chart, place, heads)
+        flat, side = chart.values.reshape(-1), chart.values.shape[1]
+        write_tree(scores, siblings, many, flat, side, chart.stack, place, heads)
     return best

@@ -10,7 +10,8 @@ The chart has three tables of items, `values`, which one number names (`item_of`
 - HALF [h, e]: the words from h to e, h above all others, and all arcs that go out of h lead
   towards e;
 - ARC [h, m]: the words from h to m, with the arc h -> m; m has no child beyond itself yet;
-- BETWEEN [s, t], sibling model alone: the words from s to t > s, as a half of s and a half of t.
+- BETWEEN [s, t]: the words from s to t > s, as a half of s and a half of t. It is an item of the
+  sibling model alone; the model of first order has an arc between s and t in its place.
 
 An item is made of two smaller ones, split at some word r. Derivations of trees are unique, so k
 best lists and sums count each tree once. The root is not in the chart unless trees may have
@@ -68,8 +69,8 @@ def fill_chart(scores, siblings, many, chart):
             for r in range(s, t):
                 value = halves[s, r] + halves[t, r + 1]
                 best = value if value > best else best
+            between[s, t] = best
             if second:
-                between[s, t] = best
                 between[t, s] = best
                 right = halves[t, s + 1] + siblings[s, t, s]
                 for r in range(s + 1, t):
@@ -163,10 +164,9 @@ def split_score(scores, siblings, kind, a, b, r, below):
 
 
 @inlined
-def goal_value(scores, siblings, many, chart):
+def goal_value(scores, siblings, many, halves):
     """Return the score of the best tree, -inf if there is none, and where the goal is split."""
     n = scores.shape[0] - 1
-    halves = chart.values[0]
     if many:
         return halves[0, n], -1
     best, place = -np.inf, 1
@@ -192,13 +192,13 @@ def find_split(scores, siblings, flat, side, kind, a, b, value):
 
 
 @inlined
-def write_tree(scores, siblings, many, chart, goal_split, heads):
-    """Write the best tree: heads[m - 1] receives the head of word m."""
+def write_tree(scores, siblings, many, flat, side, stack, goal_split, heads):
+    """Write the best tree: heads[m - 1] receives the head of word m.
+
+    ``flat`` is chart.values as one row, ``side`` their second size, ``stack`` that of the chart.
+    """
     n = scores.shape[0] - 1
-    side = chart.values.shape[1]
-    flat = chart.values.reshape(-1)
     second = siblings.shape[0] > 0
-    stack = chart.stack
     stack[0, 0] = goal_of(side, n, many)
     count = 1
     while count > 0:

@@ -86,7 +86,7 @@ def best_k_projective(scores, siblings, many, k, lists, heads, totals):
     """
     chart = lists.chart
     fill_chart(scores, siblings, many, chart)
-    best, _ = goal_value(scores, siblings, many, chart)
+    best, _ = goal_value(scores, siblings, many, chart.values[0])
     if best == -np.inf:
         return 0
     goal = goal_of(chart.values.shape[1], scores.shape[0] - 1, many)

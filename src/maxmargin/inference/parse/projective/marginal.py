@@ -1,10 +1,11 @@
 """Marginals of projective trees: the probability of every arc, p(tree) ~ exp(score / temperature).
 
 `tree_marginals` sums in exp space and goes back through the chart in reverse mode. Scores of arcs
-are taken relative to those of the best tree, so that the sum of all trees is at least 1. Where a
-number overflowed all the same, or the marginals of a word do not add up to 1, `log_tree_marginals`
-does it again: there an item is exp(best / temperature + log_sum), with the best from Eisner's
-chart, and marginals are products of conditionals p(split | item), as for chains.
+are taken relative to those of the best tree, so that the sum of all trees is at least 1. Where
+numbers could overflow, or underflow that matter, sums are taken relative to the best part of each
+item (`scaled_marginals`). The sibling model, and sentences so long that these overflow too, have
+`log_tree_marginals`: there an item is exp(best / temperature + log_sum), with the best from
+Eisner's chart, and marginals are products of conditionals p(split | item), as for chains.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxmargin.core.compile import kernel
+from maxmargin.inference._exp import fast_exp
 from maxmargin.inference._inline import inlined
 from maxmargin.inference.parse.projective.chart import (
     ARC,
@@ -33,6 +35,12 @@ from maxmargin.inference.parse.projective.chart import (
     split_score,
     write_tree,
 )
+from maxmargin.inference.parse.projective.scaled import scaled_marginals
+
+#: No product of weights is above e^gain, and there are fewer than e^(TREES_PER_WORD n) trees. So no
+#: sum overflows where gain + TREES_PER_WORD n < WIDEST; and what underflows, below e^-708, is the
+#: part of trees that all together weigh less than e^(WIDEST - 708) beside the best one.
+TREES_PER_WORD, WIDEST = 2.0, 660.0
 
 
 class TreeSums(NamedTuple):
@@ -78,7 +86,7 @@ def tree_marginals(scores, siblings, many, temperature, room, arcs, pairs):
     """
     n = scores.shape[0] - 1
     fill_chart(scores, siblings, many, room.chart)
-    best, place = goal_value(scores, siblings, many, room.chart)
+    best, place = goal_value(scores, siblings, many, room.chart.values[0])
     if best == -np.inf:
         for h in range(n + 1):
             for m in range(n + 1):
@@ -86,8 +94,12 @@ def tree_marginals(scores, siblings, many, temperature, room, arcs, pairs):
         pairs[:] = 0.0
         return best
     if siblings.shape[0] == 0:
-        write_tree(scores, siblings, many, room.chart, place, room.heads)
+        values, stack = room.chart.values, room.chart.stack
+        flat, side = values.reshape(-1), values.shape[1]
+        write_tree(scores, siblings, many, flat, side, stack, place, room.heads)
         total = _exp_marginals(scores, many, temperature, room, arcs)
+        if not total > 0.0:
+            total = scaled_marginals(scores, many, temperature, best, room, arcs)
         if total > 0.0:
             return best / temperature + math.log(total)
     return log_tree_marginals(scores, siblings, many, temperature, best, room, arcs, pairs)
@@ -95,26 +107,28 @@ def tree_marginals(scores, siblings, many, temperature, room, arcs, pairs):
 
 @kernel
 def _exp_marginals(scores, many, temperature, room, arcs):
-    """Return the sum of the trees relative to the best one; 0 if the numbers cannot be trusted."""
+    """Return the sum of the trees relative to the best one; 0 if numbers could be lost."""
     n = scores.shape[0] - 1
-    weights = room.weights
+    # Row by row, as scores lie in memory; slopes are not used yet.
+    weights, base, most = room.weights, room.half_slopes[0], room.half_slopes[1]
     for m in range(1, n + 1):
-        base = scores[room.heads[m - 1], m]
-        for h in range(n + 1):
-            log_weight = (scores[h, m] - base) / temperature if h != m else -np.inf
-            if log_weight > 600.0:
-                return 0.0  # its exponential is too close to the largest float64
-            weights[h, m] = math.exp(log_weight)
-    total = _inside(many, n, weights, room.sums[0], room.mirror, room.sums[1])
-    if not 1e-290 < total < 1e290:
+        base[m], most[m] = scores[room.heads[m - 1], m], 0.0
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            weights[h, m] = (scores[h, m] - base[m]) / temperature
+        weights[h, h] = -np.inf
+        for m in range(1, n + 1):
+            most[m] = weights[h, m] if weights[h, m] > most[m] else most[m]
+    gain = 0.0
+    for m in range(1, n + 1):
+        gain += most[m]
+    if not gain + TREES_PER_WORD * n < WIDEST:
         return 0.0
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            weights[h, m] = fast_exp(weights[h, m])
+    total = _inside(many, n, weights, room.sums[0], room.mirror, room.sums[1])
     _outside(many, n, total, room, arcs)
-    for m in range(1, n + 1):
-        mass = 0.0
-        for h in range(n + 1):
-            mass += arcs[h, m]
-        if not abs(mass - 1.0) < 1e-9:
-            return 0.0
     return total
 
 

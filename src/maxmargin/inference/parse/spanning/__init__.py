@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from maxmargin.inference.parse.spanning.batch import (
+    best_spanning_batch,
+    spanning_marginals_batch,
+)
 from maxmargin.inference.parse.spanning.best import (
     Contraction,
     best_spanning,
@@ -28,10 +32,12 @@ __all__ = [
     "best_k_spanning",
     "best_k_spanning_once",
     "best_spanning",
+    "best_spanning_batch",
     "best_spanning_once",
     "contraction_room",
     "reduction_room",
     "spanning_lists_room",
     "spanning_marginals",
+    "spanning_marginals_batch",
     "spread",
 ]
