@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from harness import Check, Line, number
+from newton_slack import NewtonSlack, fits
 from race_picture import DRAWN, TITLE
 
 from maxmargin import ChainSVM, Hierarchy, HierarchySVM, MulticlassSVM, MultilabelSVM, RankingSVM
@@ -259,7 +260,9 @@ def thinned(facts: dict[str, Any], most: int = 40) -> dict[str, Any]:
 
 def find_optimum(name: str, seconds: float) -> Optimum:
     """Look for an optimum for longer than a race does, and keep what was found."""
-    return known_optimum(OPTIMA, name, partial(make, name), seconds)
+    problem, _ = racing.problem_of(make(name), "auto")
+    solver = NewtonSlack() if fits(problem) else "auto"
+    return known_optimum(OPTIMA, name, partial(make, name), seconds, solver=solver)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.solvers import BlockFrankWolfe, run
+from maxmargin.solvers import BlockFrankWolfe, averaging, run
 from maxmargin.solvers.blocks import bcfw
 from maxmargin.solvers.blocks.arena import ALPHA, OFFSET, SLOPE
 from maxmargin.solvers.blocks.dual import dual_value, primal_weights
@@ -98,6 +98,7 @@ def test_variants_ascend_to_a_hundredth(name, variant):
 
 
 def test_mean_is_that_of_the_iterates_within_a_pass(monkeypatch):
+    monkeypatch.setattr(averaging, "CALL", 1)
     problem, solver = TINY["classes"].problem(0.1), BlockFrankWolfe(cache=0)
     state, rng = solver.start(problem), np.random.default_rng(0)
     bind, seen = problem.bind, []
@@ -121,6 +122,49 @@ def test_mean_is_that_of_the_iterates_within_a_pass(monkeypatch):
     ((after, _),) = solver.iterates(problem, state)
     newest = np.mean(seen[problem.n_examples :], axis=0)
     np.testing.assert_allclose(after, 0.7 * mean + 0.3 * newest, rtol=0, atol=1e-12)
+
+
+def test_the_mean_does_not_depend_on_calls(monkeypatch):
+    means = []
+    for least in (1, 2, 256):
+        monkeypatch.setattr(averaging, "CALL", least)
+        problem, solver = TINY["chains"].problem(0.1), BlockFrankWolfe()
+        state, rng = solver.start(problem), np.random.default_rng(0)
+        for _ in range(3):
+            solver.advance(problem, state, rng)
+        means.append(state.w_mean)
+    np.testing.assert_array_equal(means[1], means[0])
+    np.testing.assert_array_equal(means[2], means[0])
+
+
+@pytest.mark.parametrize(
+    ("cache", "met", "n_passes"),
+    [
+        (3, (1.0, 0.4), 1),  # the first pass over known planes met too little for a second
+        (3, (1.0, 0.5, 0.8), 2),
+        (3, (1.0, 0.5, 0.9, 0.9), 3),
+        (5, (1.0, 0.9, 0.9, 0.9, 0.1), 4),
+        (1, (1.0, 1.0), 1),
+        (0, (1.0,), 0),
+    ],
+)
+def test_passes_over_known_planes_end_where_new_ones_matter(monkeypatch, cache, met, n_passes):
+    problem, solver = TINY["chains"].problem(0.1), BlockFrankWolfe(cache=cache)
+    state, rng = solver.start(problem), np.random.default_rng(0)
+    asked, visit = [], BlockFrankWolfe._visit
+
+    def recording(self, problem, state, order, ask, **options):
+        asked.append(ask)
+        visit(self, problem, state, order, ask, **options)
+        return next(gaps)
+
+    monkeypatch.setattr(BlockFrankWolfe, "_visit", recording)
+    gaps = iter((1.0,))
+    solver.advance(problem, state, rng)  # blocks have two planes at most: nothing is left to do
+    assert asked == [True]
+    gaps = iter(met)
+    solver.advance(problem, state, rng)
+    assert asked[1:] == [True] + n_passes * [False]
 
 
 @pytest.mark.parametrize("lam", [0.02, 0.5])

@@ -203,11 +203,15 @@ class Loop:
             if math.isfinite(dual):
                 self._bound(dual)
         self.tally.compare(found, missing, self.tol)
-        # A certificate costs about half a pass. Compute one at passes 1, 2, ..., 8, 10, 12, 15, ...
-        # and whenever the gap estimate says that it is worth it. Where oracles are hasty in passes
-        # and not here, it costs as much as a pass: compute one at passes 1, 2, 3, 4, 6, 9, 13, ...
-        share = 2 if has(tell_haste, type(self.problem.view.data)) else 4
-        self.tally.next_check = self.n_passes + max(1, self.n_passes // share)
+        # A certificate costs about half a pass, so the best distance grows as the square root of
+        # the passes: one at passes 1, 2, ..., 8, 10, 12, 15, 18, 22, 26, 31, 36, 42, ... and
+        # whenever the gap estimate says that it is worth it. Where oracles are hasty in passes and
+        # not here, it costs as much as a pass or more: one at passes 1, 2, 3, 4, 6, 9, 13, ...
+        if has(tell_haste, type(self.problem.view.data)):
+            distance = self.n_passes // 2
+        else:
+            distance = min(self.n_passes // 4, math.isqrt(self.n_passes))
+        self.tally.next_check = self.n_passes + max(1, distance)
         return lowest
 
     def _offer(self, w: np.ndarray, known: Primal) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from maxmargin.core.problem import Problem
-from maxmargin.solvers.averaging import run_strides
+from maxmargin.solvers.averaging import run_averaged
 from maxmargin.solvers.blocks.arena import Blocks, make_room, new_blocks, reserve
 from maxmargin.solvers.blocks.dual import (
     dual_value,
@@ -63,6 +63,13 @@ class BlockState(State):
         return state
 
 
+#: A pass over known planes is made if the pass before it met this share of the gap that the oracle
+#: met: first, second, and later ones. Early in a run new planes matter more than known ones; in
+#: its end hardly any plane is new.
+WORTH = (0.0, 0.5, 0.9)
+#: Passes over known planes leave out blocks whose gap was at most this share of the mean when the
+#: oracle was asked: those that are done, and those of examples that are no support.
+STILL = 0.05
 #: Most visits of one example per pass, under gap sampling: each needs room for one more plane.
 MOST_VISITS = 8
 
@@ -91,8 +98,10 @@ class BlockFrankWolfe(Solver):
         "shuffle" visits every example once a pass, in random order; "gap" draws examples in
         proportion to their last known gaps.
     cache : int
-        Number of passes over the known planes, without the oracle, after each pass with it. Such
-        passes are cheaper and get as far; the slower the oracle, the more of them pay off.
+        Largest number of passes over the known planes, without the oracle, after each pass with it.
+        Such passes visit the examples that have a gap. They are cheaper, and get as far where few
+        planes are new: the second is made if the gaps that the first met sum to half of those that
+        the oracle met, further ones if those of the one before sum to nine tenths.
     average : bool
         Report a mean of the iterates within the last few passes. Its primal is lower than that of
         the last iterate, which is the best for the block visited last and worse for the others.
@@ -108,7 +117,7 @@ class BlockFrankWolfe(Solver):
 
     step: str = "active"
     sampling: str = "shuffle"
-    cache: int = 2
+    cache: int = 3
     average: bool = True
     max_steps: int = 10
 
@@ -147,14 +156,24 @@ class BlockFrankWolfe(Solver):
         state = cast(BlockState, state)
         n = problem.n_examples
         estimate = self._visit(problem, state, self._order(state, n, rng), ask=True) / n
-        for _ in range(self.cache):
-            self._visit(problem, state, rng.permutation(n), ask=False)
+        met, gap = estimate, state.blocks.gap
+        moving = np.flatnonzero(gap > STILL * gap.mean())
+        for share in self._shares(state):
+            if met < share * estimate or len(moving) == 0:
+                break
+            met = self._visit(problem, state, rng.permutation(moving), ask=False) / n
         if self.sampling == "gap":
             # Examples were drawn with replacement: the sum over visits is a poor estimate, and the
             # last known gaps are a better one.
             estimate = float(state.blocks.gap.sum()) / n
         state.n_passes += 1
         return Progress(dual_value(problem, state.blocks, state.w), estimate)
+
+    def _shares(self, state: BlockState) -> tuple[float, ...]:
+        """Return for each pass over known planes what the last pass must have met to make it."""
+        # Blocks of two planes were solved by the visit that added the second.
+        is_first = int(state.blocks.count.max(initial=1)) <= 2
+        return () if is_first else (WORTH + (WORTH[-1],) * self.cache)[: self.cache]
 
     def _order(self, state: BlockState, n: int, rng: np.random.Generator) -> np.ndarray:
         gap = state.blocks.gap
@@ -183,17 +202,17 @@ class BlockFrankWolfe(Solver):
         bends = steps > 0 and not problem.is_linear
         mean = state.w_mean if self.average and w is None else None
 
-        def call(first: int, last: int, total: float) -> float:
+        def call(first: int, last: int, newest: np.ndarray, every: int, total: float) -> float:
             problem.prepare(order[first:last])
             if ask:
                 state.replace_blocks(reserve(problem, state.blocks, order[first:last]))
             return run(
                 problem.view, order, first, last, inv_lam_n, kind, steps, ask, bends,
-                weights, state.blocks, state.bench, problem.desk(), total,
+                weights, state.blocks, state.bench, problem.desk(), newest, every, total,
             )  # fmt: skip
 
         with problem.in_haste():
-            total, mean = run_strides(problem, call, len(order), weights, mean)
+            total, mean = run_averaged(problem, call, len(order), weights, mean)
         if mean is not None:
             state.w_mean = mean
         return total

@@ -65,6 +65,8 @@ def visit_blocks(
     blocks: Any,
     bench: Any,
     desk: Any,
+    newest: Any,
+    every: int,
     total: float,
 ) -> float:
     """Improve the blocks order[first:last], one after the other; add up their gaps.
@@ -72,7 +74,9 @@ def visit_blocks(
     Returns ``total``, the sum so far, plus the gaps of these blocks. The gap of a block, times n,
     before its step is s_i (max psi - sum_p alpha_p value_p). With ``ask`` a visit calls the oracle
     and adds its plane. Without it, a visit uses known planes only, and its gap is the gap over
-    these. With ``bends``, for a psi that is not affine in h, a visit turns planes too.
+    these. With ``bends``, for a psi that is not affine in h, a visit turns planes too. After each
+    ``every`` visits of the pass, and after its last, w is added to the mean ``newest``; never if
+    ``every`` is 0.
     """
     for visit in range(first, last):
         i = order[visit]
@@ -141,4 +145,8 @@ def visit_blocks(
             add_differences(
                 problem.data, i, blocks.outputs, bench.places, bench.scales, n_changed, w
             )
+        if every > 0 and ((visit + 1) % every == 0 or visit + 1 == order.shape[0]):
+            share = (visit % every + 1) / order.shape[0]
+            for k in range(w.shape[0]):
+                newest[k] += share * w[k]
     return total

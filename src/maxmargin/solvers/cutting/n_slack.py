@@ -145,7 +145,7 @@ class NSlack(Solver):
         # A block that has only the plane of y_i cannot move.
         movable = np.flatnonzero(state.blocks.count > 1)
         run = problem.bind(visit_blocks)
-        inv_lam_n = 1.0 / (problem.lam * n)
+        inv_lam_n, no_mean = 1.0 / (problem.lam * n), np.zeros(0)
         idle = state.blocks.planes[:, IDLE].copy()
         for _ in range(n_sweeps):
             order = rng.permutation(movable)
@@ -154,7 +154,7 @@ class NSlack(Solver):
                 return run(
                     problem.view, order, first, last, inv_lam_n, ACTIVE, MAX_STEPS, False,
                     not problem.is_linear, state.w, state.blocks, state.bench, problem.desk(),
-                    total,
+                    no_mean, 0, total,
                 )  # fmt: skip
 
             total, _ = run_strides(problem, call, len(order), state.w, None)
