@@ -186,7 +186,7 @@ PLAIN = {
     "ner": "Names and chunks",
     "deep": "Losses over nets",
     "deep_surrogates": "Nets: surrogates",
-    "deep_converged": "Nets trained for longer",
+    "deep_converged": "Nets on all sentences, trained for longer",
     "deep_rounding": "Learnt rounding",
 }
 
