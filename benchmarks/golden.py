@@ -47,6 +47,7 @@ ALLOWED: dict[str, str] = {
     "*/bcfw+bisecting": "a search that finds less than a known plane: bcfw steps to that plane",
     "*/bcfw+binary": "the same",
     "*/bcfw+sarawagi": "the same",
+    "*/sdca*": "where outputs are not listed it is bcfw",
     "multiclass/*/sdca*": "proximal steps and jumps where passes over blocks have become slow",
     "*/mmcrf*": "steps within an example move its scores instead of reading them anew",
     "graph/*": "oracles of graphs with cycles are hasty in passes",

@@ -101,7 +101,8 @@ class BlockFrankWolfe(Solver):
         Largest number of passes over the known planes, without the oracle, after each pass with it.
         Such passes visit the examples that have a gap. They are cheaper, and get as far where few
         planes are new: the second is made if the gaps that the first met sum to half of those that
-        the oracle met, further ones if those of the one before sum to nine tenths.
+        the oracle met, further ones if those of the one before sum to nine tenths. Two are always
+        made where the loss is not affine in the margin error, because planes are turned too.
     average : bool
         Report a mean of the iterates within the last few passes. Its primal is lower than that of
         the last iterate, which is the best for the block visited last and worse for the others.
@@ -158,7 +159,7 @@ class BlockFrankWolfe(Solver):
         estimate = self._visit(problem, state, self._order(state, n, rng), ask=True) / n
         met, gap = estimate, state.blocks.gap
         moving = np.flatnonzero(gap > STILL * gap.mean())
-        for share in self._shares(state):
+        for share in self._shares(problem, state):
             if met < share * estimate or len(moving) == 0:
                 break
             met = self._visit(problem, state, rng.permutation(moving), ask=False) / n
@@ -169,8 +170,10 @@ class BlockFrankWolfe(Solver):
         state.n_passes += 1
         return Progress(dual_value(problem, state.blocks, state.w), estimate)
 
-    def _shares(self, state: BlockState) -> tuple[float, ...]:
+    def _shares(self, problem: Problem, state: BlockState) -> tuple[float, ...]:
         """Return for each pass over known planes what the last pass must have met to make it."""
+        if not problem.is_linear:  # planes are turned too, and that goes on
+            return (0.0, 0.0, *(WORTH[-1],) * self.cache)[: self.cache]
         # Blocks of two planes were solved by the visit that added the second.
         is_first = int(state.blocks.count.max(initial=1)) <= 2
         return () if is_first else (WORTH + (WORTH[-1],) * self.cache)[: self.cache]

@@ -217,7 +217,7 @@ class SDCA(Solver):
     ----------
     repeats : int
         Largest number of passes over the moving blocks, with their active outputs alone, after
-        each pass over all blocks and outputs. Where outputs are not listed, no more than two.
+        each pass over all blocks and outputs. At most three where outputs are not listed.
     newton : bool
         Whether to go on by Newton's method on all blocks at once where passes have become slow and
         weights are few: a few hundred, for many more examples whose blocks are solved exactly.
@@ -251,7 +251,7 @@ class SDCA(Solver):
         )
         if "listed" in problem.capabilities and is_known:
             return self
-        return ActiveBlocks(cache=min(self.repeats, 2))
+        return ActiveBlocks(cache=min(self.repeats, BlockFrankWolfe.cache))
 
     def start(self, problem: Problem, w: np.ndarray | None = None) -> ListedState:
         """Start at w = 0, all mass on the true outputs.
