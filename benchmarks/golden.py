@@ -49,6 +49,7 @@ ALLOWED: dict[str, str] = {
     "*/bcfw+sarawagi": "the same",
     "*/sdca*": "where outputs are not listed it is bcfw",
     "multiclass/*/sdca*": "proximal steps and jumps where passes over blocks have become slow",
+    "*/one_slack:inwards*": "begins with a pass of block steps",
     "*/mmcrf*": "steps within an example move its scores instead of reading them anew",
     "graph/*": "oracles of graphs with cycles are hasty in passes",
     "graph_relaxed*": "points of the relaxation come from ADMM, not from smoothed ascent",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.solvers import NSlack, OneSlack, run
+from maxmargin.solvers import BlockFrankWolfe, NSlack, OneSlack, run
 from maxmargin.solvers.cutting import one_slack, planes
 from tests.helpers import tiny_chain, tiny_multiclass
 from tests.solvers.test_bcfw import check_blocks
@@ -244,3 +244,36 @@ def test_bad_radius(radius):
 def test_bad_n_slack_options(options, message):
     with pytest.raises(ValueError, match=message):
         NSlack(**options)
+
+
+@pytest.mark.parametrize("name", ["classes", "chains, weighted"])
+@pytest.mark.parametrize("lam", [1e-3, 1.0])
+def test_inward_steps_begin_with_a_pass_of_blocks(name, lam):
+    """Its plane lies below the risk, and the bound is no less than what the pass has found."""
+    tiny = TINY[name]
+    problem, solver = tiny.problem(lam), OneSlack(inwards=True)
+    state = solver.start(problem)
+    solver.advance(problem, state, np.random.default_rng(0))
+    blocks = BlockFrankWolfe(step="plain", cache=0)
+    own = blocks.start(problem)
+    dual = blocks.advance(problem, own, np.random.default_rng(0)).dual
+    assert dual > 0.0 and state.lower >= dual * (1.0 - 1e-12)
+    assert len(state.offset) == 3  # that of 0, that of the blocks, and one at the mean of their w
+    rng = np.random.default_rng(1)
+    for scale in (0.0, 0.1, 1.0, 10.0):
+        w = scale * rng.normal(size=problem.n_weights)
+        risk = problem.risk(w).value
+        values = state.offset + state.planes.products(w)
+        assert (values <= risk + 1e-9 * max(1.0, abs(risk))).all()
+
+
+def test_inward_steps_go_on_from_weights_and_within_a_ball_without_blocks():
+    problem = TINY["classes"].problem(0.1)
+    for solver, w in (
+        (OneSlack(inwards=True), np.ones(problem.n_weights)),
+        (OneSlack(inwards=True, radius=1.0), None),
+        (OneSlack(), None),
+    ):
+        state = solver.start(problem, w)
+        solver.advance(problem, state, np.random.default_rng(0))
+        assert len(state.offset) == 2
