@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.core.contract import times_metric
 from maxmargin.core.problem import Primal, Problem
-from maxmargin.solvers.blocks.bcfw import BlockFrankWolfe, BlockState
+from maxmargin.solvers.blocks.bcfw import BlockFrankWolfe
 from maxmargin.solvers.blocks.dual import sharpen_blocks
 from maxmargin.solvers.contract import Progress, Solver, State
 from maxmargin.solvers.cutting.ball_qp import ball_master
@@ -277,7 +277,7 @@ def _begin_by_blocks(problem: Problem, state: OneSlackState, rng: np.random.Gene
     plane below R as well, whatever lam is: w minimises lam/2 |w|^2 plus it, with the value D.
     """
     solver = BlockFrankWolfe(step="plain", cache=0)
-    own = cast(BlockState, solver.start(problem))
+    own = solver.start(problem)
     solver.advance(problem, own, rng)
     dual, rounding = sharpen_blocks(problem, own)
     offset = dual + 0.5 * problem.lam * problem.inner(own.w, own.w)
