@@ -104,8 +104,8 @@ def accuracy(name: str, known: dict[str, Any]) -> Iterator[Line]:
     models |= {f"{row}{CHOSEN}": clone(model) for row, model in models.items()}
     base: dict[bool, np.ndarray] = {}  # what the SVM counts, without and with a C chosen
     for row, model in models.items():
-        if row + name in known:
-            line = known[row + name]
+        line = known.get(row + name, {"what": ""})
+        if line["what"].startswith(f"{name}, {len(y)} training rows"):
             base.setdefault(row.endswith(CHOSEN), np.array(line["facts"]["counts"]))
             yield again(line)
             continue

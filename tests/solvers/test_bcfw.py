@@ -226,3 +226,20 @@ def test_an_interrupt_leaves_w_the_sum_of_the_blocks(monkeypatch):
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         BlockFrankWolfe(**options)
+
+
+def test_blocks_of_two_planes_are_visited_again_after_the_first_pass(monkeypatch):
+    """With two outputs no block ever has more; the other blocks have moved w since."""
+    problem, solver = tiny_multiclass(n_labels=2).problem(0.01), BlockFrankWolfe()
+    state, rng = solver.start(problem), np.random.default_rng(0)
+    asked, visit = [], BlockFrankWolfe._visit
+
+    def recording(self, problem, state, order, ask, **options):
+        asked.append(ask)
+        return visit(self, problem, state, order, ask, **options)
+
+    monkeypatch.setattr(BlockFrankWolfe, "_visit", recording)
+    solver.advance(problem, state, rng)
+    assert asked == [True]
+    solver.advance(problem, state, rng)
+    assert int(state.blocks.count.max()) <= 2 and asked[1:3] == [True, False]

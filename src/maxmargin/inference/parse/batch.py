@@ -3,7 +3,7 @@
 A call from Python takes as long as a short tree, and charts of several sentences side by side fill
 vector registers: of projective trees eight sentences take two to three times as long as one. Trees
 and scores are those that `maximize` finds, ties broken alike; marginals are those of `marginals`
-but for rounding.
+but for rounding. (Where sums of scores overflow, beyond 1e300, neither says anything.)
 """
 
 from __future__ import annotations
@@ -275,12 +275,13 @@ def _check_spread(scores: Floats, lengths: Lengths, temperature: float) -> None:
     least, most = scores.min(initial=0.0), scores.max(initial=0.0)
     if least == -np.inf:
         least = scores.min(initial=0.0, where=scores > -np.inf)
-    apart = most - least
-    if apart * size <= LARGEST and not 0.0 < temperature < 1e-13 * apart:
-        return
+    with np.errstate(over="ignore"):
+        apart = most - least
+        if apart * size <= LARGEST and not 0.0 < temperature < 1e-13 * apart:
+            return
     for i, n in enumerate(lengths):
-        apart = spread(np.ascontiguousarray(scores[i, : n + 1, : n + 1]))
-        if apart * (n + 1) > LARGEST:
+        apart = float(spread(np.ascontiguousarray(scores[i, : n + 1, : n + 1])))
+        if apart * float(n + 1) > LARGEST:
             raise ValueError(
                 f"scores of sentence {i} differ by more than {LARGEST / (n + 1):.3g}: scale them "
                 "down."

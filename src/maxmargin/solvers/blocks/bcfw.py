@@ -174,8 +174,9 @@ class BlockFrankWolfe(Solver):
         """Return for each pass over known planes what the last pass must have met to make it."""
         if not problem.is_linear:  # planes are turned too, and that goes on
             return (0.0, 0.0, *(WORTH[-1],) * self.cache)[: self.cache]
-        # Blocks of two planes were solved by the visit that added the second.
-        is_first = int(state.blocks.count.max(initial=1)) <= 2
+        # Blocks of two planes were solved by the visit that added the second; later, others have
+        # moved w since.
+        is_first = state.n_passes == 0 and int(state.blocks.count.max(initial=1)) <= 2
         return () if is_first else (WORTH + (WORTH[-1],) * self.cache)[: self.cache]
 
     def _order(self, state: BlockState, n: int, rng: np.random.Generator) -> np.ndarray:

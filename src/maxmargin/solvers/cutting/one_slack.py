@@ -140,8 +140,8 @@ class OneSlack(Solver):
         a point was no better, the next one is half as far from the best w; whenever it was better,
         twice as far. Bounds are as good, and rankings, whose losses bend little, need far fewer
         passes. The first pass begins with one of plain block steps, which is nearer to the optimum
-        than some ten planes at the master's solutions are; a radius, or weights to start from, do
-        without.
+        than some ten planes at the master's solutions are. It runs on one thread, and keeps the
+        outputs that it finds until it ends. A radius, or weights to start from, do without.
 
     Examples
     --------

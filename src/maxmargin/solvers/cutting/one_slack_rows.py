@@ -84,7 +84,7 @@ class OneSlackRows(OneSlack):
 
     Parameters
     ----------
-    radius, inwards : see `OneSlack`
+    radius, inwards : see `OneSlack`; no pass of blocks, as a run begins at weights
     rows : object with ``margins(w)``, z_i.w of every row; ``signed(i)``, the vector z_i; and
         ``start``, weights that keep all rows on their side
     """
