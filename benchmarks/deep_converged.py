@@ -4,7 +4,8 @@ There the nets see a tenth of the sentences and margin rescaling alone still imp
 stage, so what learns faster looks better. Here a chunker learns from all of conll2000 and a parser
 from all of EWT (projective trees of at most 40 words), eight and ten epochs in each stage, the
 source's ten in the first; all else is the same. Test scores of shorter runs on fewer sentences had
-been read before; numbers of epochs were set before any at this size was. Needs torch: .venv-deep/bin/python benchmarks/run.py --only deep_converged.
+been read before; numbers of epochs were set before any at this size was. Needs torch:
+.venv-deep/bin/python benchmarks/run.py --only deep_converged.
 """
 
 from __future__ import annotations
